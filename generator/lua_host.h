@@ -1,0 +1,25 @@
+/* lua_host.h -- a Lua 5.4 state that can only compute: math, string, table, no io, os, require, load, pairs, next, setmetatable;
+ * unknown globals are errors; instructions and memory are limited. */
+#ifndef RGT_GENERATOR_LUA_HOST_H
+#define RGT_GENERATOR_LUA_HOST_H
+
+#include <lua.h>
+
+#include "runtime/base/error.h"
+
+typedef struct rgt__lua rgt__lua;
+
+typedef struct rgt__lua_limits {
+  size_t memory_bytes;     /* 0: 64 MiB */
+  int64_t instructions;    /* of one protected call; 0: 50,000,000 */
+} rgt__lua_limits;
+
+rgt_status rgt__lua_open(const rgt__lua_limits *limits, rgt__lua **out, rgt__error *err); /* RGT_ENOMEM */
+void rgt__lua_free(rgt__lua *l);
+lua_State *rgt__lua_state(rgt__lua *l);
+/* rgt__lua_load -- compiles text (never bytecode) as a function on the stack. RGT_ETEMPLATE: "name:line: what". */
+rgt_status rgt__lua_load(rgt__lua *l, const char *text, size_t size, const char *name, rgt__error *err);
+/* rgt__lua_call -- protected call under the limits. RGT_ETEMPLATE, RGT_ENOMEM. On failure the function and its arguments are gone. */
+rgt_status rgt__lua_call(rgt__lua *l, int n_args, int n_results, rgt__error *err);
+
+#endif

@@ -1,0 +1,16 @@
+# source_table.cmake -- writes the files of templates/ as a C table (rgt__source_builtin of generator/source.h).
+# Texts are arrays of character codes: no escaping, and no limit on a literal's length.
+set(text "/* made by generator/source_table.cmake */\n#include \"generator/source.h\"\n")
+set(table "")
+set(n 0)
+foreach(name IN LISTS FILES)
+  file(READ "${ROOT}/${name}" hex HEX)
+  string(LENGTH "${hex}" digits)
+  math(EXPR size "${digits} / 2")
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," codes "${hex}")
+  string(APPEND text "static const unsigned char text_${n}[] = {${codes}0};\n")
+  string(APPEND table "  {\"${name}\", (const char *)text_${n}, ${size}},\n")
+  math(EXPR n "${n} + 1")
+endforeach()
+string(APPEND text "const rgt__source_file rgt__source_builtin[] = {\n${table}  {0, 0, 0}};\n")
+file(WRITE "${OUT}" "${text}")

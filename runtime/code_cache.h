@@ -1,0 +1,41 @@
+/* code_cache.h -- compiled code on disk: local, disposable, checked by hash. Apart from the tuned database.
+ *
+ *   <folder>/code/<ab>/<code key>.so|.cubin   the binary       .ptx where there is one
+ *                                 .program    its program, the hash of the binary, static resources
+ *                                 .src        the source it came from
+ *   <folder>/map/<ab>/<local key>             the code key that (variant, template digest, compiler's stamp, target) led to
+ */
+#ifndef RGT_RUNTIME_CODE_CACHE_H
+#define RGT_RUNTIME_CODE_CACHE_H
+
+#include "generator/program.h"
+#include "runtime/base/digest.h"
+#include "runtime/device.h"
+
+typedef struct rgt__code_cache rgt__code_cache;
+
+/* rgt__code_cache_open -- folder NULL: no cache, every get is a miss, every put keeps nothing. A folder that others can write,
+ * or that cannot be made: RGT_EIO (the caller warns and opens with NULL). */
+rgt_status rgt__code_cache_open(const char *folder, rgt__code_cache **out, rgt__error *err);
+void rgt__code_cache_free(rgt__code_cache *c);
+const char *rgt__code_cache_folder(const rgt__code_cache *c); /* "" if none */
+
+typedef struct rgt__code_entry {
+  char path[1024]; /* of the binary; "" when it lives in memory only */
+  void *code;      /* bytes, owned, only when path is "" */
+  size_t code_bytes;
+  rgt__program program;
+  int registers, shared_bytes, spill_bytes, stack_bytes;
+} rgt__code_entry;
+void rgt__code_entry_free(rgt__code_entry *e);
+
+/* code key: source digest, toolchain, target, launch ABI (kargs version) */
+void rgt__code_cache_key(const rgt__digest *source, const char *toolchain, const char *target, rgt__digest *key);
+/* get -- RGT_OK; RGT_EMISS (absent, or damaged: the entry is removed). */
+rgt_status rgt__code_cache_get(rgt__code_cache *c, const rgt__digest *key, rgt__code_entry *out, rgt__error *err);
+rgt_status rgt__code_cache_put(rgt__code_cache *c, const rgt__digest *key, const rgt__compiled *compiled, const rgt__program *program, const char *source, size_t source_bytes, rgt__error *err); /* RGT_EIO */
+/* map -- local key (any canonical text) to code key. */
+rgt_status rgt__code_cache_map_get(rgt__code_cache *c, const rgt__digest *local, rgt__digest *key); /* RGT_OK, RGT_EMISS */
+rgt_status rgt__code_cache_map_put(rgt__code_cache *c, const rgt__digest *local, const rgt__digest *key, rgt__error *err);
+
+#endif

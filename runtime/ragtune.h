@@ -1,0 +1,417 @@
+/* ragtune.h -- linear layers and two-layer MLPs over rows that belong to groups, each group with its own weights.
+ *
+ *     linear   y[r] = act( W1[g] . x[r] + b1[g] )                      g = index[r]
+ *     mlp      y[r] = W2[g] . act( W1[g] . x[r] + b1[g] ) + b2[g]
+ *
+ * The only public header. Simple first, expert last. Five calls do the work:
+ *
+ *     rgt_open -> rgt_op_new -> rgt_op_prepare -> rgt_op_run ... -> rgt_op_free -> rgt_close
+ *
+ * Conventions
+ *   Sizes      every leading dimension and stride is in elements; 0 means packed.
+ *   Returns    a rgt_status; outputs are written only on RGT_OK, except where a declaration says otherwise.
+ *   Errors     rgt_errmsg(ctx) holds one line about the last failed call on ctx: what, which value, what would be right.
+ *   Memory     pointer parameters are borrowed for the call; nothing consumes its argument; *_free takes NULL.
+ *   Threads    one context per thread; objects made from a context belong to that context's thread. Contexts are
+ *              independent, and share compiled code and the worker threads of the process.
+ *   Structs    begin with struct_size: set it to sizeof; zero in every other field is a valid default.
+ *   The library never exits and never prints.
+ */
+#ifndef RAGTUNE_H
+#define RAGTUNE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RGT_VERSION "0.1.0"
+
+#if defined RGT_BUILD_SHARED && defined __GNUC__
+#define RGT_API __attribute__((visibility("default")))
+#else
+#define RGT_API
+#endif
+
+/* ---- statuses ---------------------------------------------------------------------------------------------- */
+
+#define RGT_STATUS_LIST(X)                                                                                      \
+  X(RGT_OK, "done")                                                                                             \
+  X(RGT_EINVAL, "an argument is not what the call accepts")                                                     \
+  X(RGT_EINDEX, "an index lies outside [-1, groups)")                                                           \
+  X(RGT_ESIZE, "more than was prepared for")                                                                    \
+  X(RGT_ENOTREADY, "the op was not prepared")                                                                   \
+  X(RGT_EMISS, "nothing stored for this signature")                                                             \
+  X(RGT_ENOMEM, "out of memory")                                                                                \
+  X(RGT_EIO, "a file could not be read or written")                                                             \
+  X(RGT_EDB, "the database could not be used")                                                                  \
+  X(RGT_ETEMPLATE, "a template, spec, space or config is wrong")                                                \
+  X(RGT_ECOMPILE, "a generated source did not compile")                                                         \
+  X(RGT_ENOCOMPILER, "no compiler was found")                                                                   \
+  X(RGT_ENODEVICE, "the device was not found")                                                                  \
+  X(RGT_EUNSUPPORTED, "not supported by this version")                                                          \
+  X(RGT_EWRONG, "a variant's result is wrong")                                                                  \
+  X(RGT_EINFEASIBLE, "no variant is feasible")                                                                  \
+  X(RGT_ETIMEOUT, "a time limit was reached")                                                                   \
+  X(RGT_ECRASH, "a candidate crashed")                                                                          \
+  X(RGT_EINTERRUPTED, "stopped on request")                                                                     \
+  X(RGT_EINTERNAL, "an internal check failed")
+
+typedef enum rgt_status {
+#define RGT_STATUS_ENUM(name, text) name,
+  RGT_STATUS_LIST(RGT_STATUS_ENUM)
+#undef RGT_STATUS_ENUM
+      RGT_N_STATUSES
+} rgt_status;
+
+/* rgt_status_name -- "RGT_EINDEX"; rgt_status_text -- its one-line meaning.
+ * Returns a static string, never NULL. Threads: any. */
+RGT_API const char *rgt_status_name(rgt_status status);
+RGT_API const char *rgt_status_text(rgt_status status);
+
+/* ---- the op ------------------------------------------------------------------------------------------------ */
+
+typedef enum rgt_op_kind { RGT_LINEAR, RGT_MLP } rgt_op_kind;
+typedef enum rgt_dtype { RGT_F32, RGT_F16, RGT_BF16 } rgt_dtype; /* storage of x, w, b and y; sums are f32 */
+typedef enum rgt_act { RGT_ACT_NONE, RGT_ACT_RELU, RGT_ACT_GELU, RGT_ACT_GELU_TANH, RGT_ACT_SILU, RGT_ACT_TANH } rgt_act;
+typedef enum rgt_layout {
+  RGT_NK, /* w: [groups, out_features, in_features], as torch.nn.Linear keeps it */
+  RGT_KN  /* w: [groups, in_features, out_features] */
+} rgt_layout;
+typedef enum rgt_index_type { RGT_I32, RGT_I64 } rgt_index_type;
+
+enum { RGT_BIAS_NONE = 0, RGT_BIAS_1 = 1, RGT_BIAS_2 = 2 }; /* bits of rgt_op_desc.bias */
+
+/* rgt_op_desc -- what is computed, without the number of rows. n_hidden is 0 for RGT_LINEAR.
+ * Text form (rgt_op_parse, rgt_op_format): "mlp:10-20-5:g3:f32:relu:b12:nk:i64", "linear:4-8:g4:bf16:none:b0:kn:i32". */
+typedef struct rgt_op_desc {
+  size_t struct_size;
+  rgt_op_kind kind;
+  int64_t n_in, n_hidden, n_out; /* 1 .. RGT_DIM_MAX */
+  int64_t groups;                /* 1 .. 2^31-1: what it is tuned for; a call may use another number */
+  rgt_dtype dtype;
+  rgt_act act;
+  int bias; /* RGT_BIAS_1 | RGT_BIAS_2 */
+  rgt_layout layout;
+  rgt_index_type index_type;
+} rgt_op_desc;
+
+#define RGT_DIM_MAX ((int64_t)1 << 24)
+#define RGT_COUNT_MAX ((int64_t)2147483647) /* rows and groups */
+#define RGT_OP_TEXT_MAX 128                 /* bytes of an op's text form, with the final NUL */
+
+typedef enum rgt_skew { RGT_SKEW_UNKNOWN, RGT_SKEW_UNIFORM, RGT_SKEW_ZIPF, RGT_SKEW_ONE } rgt_skew;
+typedef enum rgt_weight_form { RGT_STACKED, RGT_POINTERS } rgt_weight_form;
+typedef enum rgt_order { RGT_ORDER_RAW, RGT_ORDER_SORTED, RGT_ORDER_OFFSETS } rgt_order;
+typedef enum rgt_y_mode { RGT_Y_SET, RGT_Y_ADD } rgt_y_mode;
+typedef enum rgt_policy { RGT_POLICY_WARM, RGT_POLICY_COLD, RGT_POLICY_GRAPH } rgt_policy;
+
+/* ---- context ----------------------------------------------------------------------------------------------- */
+
+typedef struct rgt_ctx rgt_ctx;
+typedef struct rgt_op rgt_op;
+
+typedef enum rgt_log_level { RGT_LOG_DEBUG, RGT_LOG_INFO, RGT_LOG_WARNING } rgt_log_level;
+typedef void (*rgt_log_fn)(void *user, rgt_log_level level, const char *line);
+
+typedef struct rgt_options {
+  size_t struct_size;
+  const char *device;        /* "auto" (NULL), "cpu", "cuda", "cuda:N" */
+  const char *database;      /* file of the tuned database; NULL: RAGTUNE_DB, else the user's data folder; ":memory:" */
+  const char *cache_dir;     /* compiled code; NULL: RAGTUNE_CACHE, else the user's cache folder */
+  const char *template_dir;  /* families from this folder instead of the built-in ones; NULL: RAGTUNE_TEMPLATES, else built in */
+  const char *mode;          /* "cache", "tune", "replay", "off"; NULL: RAGTUNE_MODE, else "cache" */
+  int threads;               /* CPU threads a call may use; 0: RAGTUNE_THREADS, else all that the affinity allows */
+  rgt_log_fn log;            /* NULL: silent */
+  void *log_user;
+} rgt_options;
+
+/* rgt_open -- a context. options may be NULL.
+ * Returns RGT_OK; RGT_EINVAL (an option or environment variable is wrong), RGT_ENODEVICE, RGT_ENOMEM. An unusable
+ * database is not an error: work goes on in memory and a warning is logged.
+ * *ctx is set also on failure (unless memory ran out, then NULL) so that rgt_errmsg can be read; close it all the same.
+ * Threads: the context belongs to the calling thread from now on. */
+RGT_API rgt_status rgt_open(const rgt_options *options, rgt_ctx **ctx);
+/* rgt_close -- frees the context and every op still open on it. NULL is allowed. */
+RGT_API void rgt_close(rgt_ctx *ctx);
+/* rgt_errmsg -- the text of the last failure on ctx, "" if none. Borrowed until the next call on ctx. */
+RGT_API const char *rgt_errmsg(const rgt_ctx *ctx);
+
+/* rgt_set_alloc -- the one allocation hook, for the whole process; call it before rgt_open. realloc_fn(user, p, 0) frees,
+ * realloc_fn(user, NULL, n) allocates. NULL restores the C library's. */
+typedef void *(*rgt_realloc_fn)(void *user, void *p, size_t bytes);
+RGT_API void rgt_set_alloc(rgt_realloc_fn realloc_fn, void *user);
+
+/* ---- op handles -------------------------------------------------------------------------------------------- */
+
+/* rgt_op_parse -- text form to description. Returns RGT_OK or RGT_EINVAL (ctx's message names the field; ctx may be NULL). */
+RGT_API rgt_status rgt_op_parse(rgt_ctx *ctx, const char *text, rgt_op_desc *desc);
+/* rgt_op_format -- description to text form. Returns RGT_OK or RGT_EINVAL. */
+RGT_API rgt_status rgt_op_format(rgt_ctx *ctx, const rgt_op_desc *desc, char text[RGT_OP_TEXT_MAX]);
+
+typedef struct rgt_op_options {
+  size_t struct_size;
+  rgt_skew skew;               /* declared class of the group sizes; a call may not look */
+  rgt_weight_form weight_form;
+  int align_bytes;             /* promise: divides every base address and stride in bytes; 0: the element's size; up to 16 */
+  rgt_order order;
+  double max_error;            /* admits p1, p2, u_h, alpha, beta up to this; 0: the default admission of the dtype */
+  int batch_invariant;         /* all row counts in one numeric class */
+} rgt_op_options;
+
+/* rgt_op_new -- a handle for one op on the context's device. options may be NULL.
+ * Returns RGT_OK, RGT_EINVAL, RGT_EUNSUPPORTED (the device cannot do this dtype or order yet), RGT_ENOMEM.
+ * Memory: free with rgt_op_free before rgt_close, or let rgt_close do it. */
+RGT_API rgt_status rgt_op_new(rgt_ctx *ctx, const rgt_op_desc *desc, const rgt_op_options *options, rgt_op **op);
+RGT_API void rgt_op_free(rgt_op *op);
+
+enum { RGT_PREPARE_EXACT = 1 }; /* rgt_op_prepare flags: fail with RGT_EMISS rather than take a near or default variant */
+
+/* rgt_op_prepare -- makes calls of up to max_rows rows ready: finds the stored winners of every bucket up to there (else the
+ * nearest, else the default variant), compiles what is not cached, loads it and allocates one workspace for the op.
+ * After it rgt_op_run allocates nothing and never compiles. In mode "tune" a miss is tuned first.
+ * Returns RGT_OK, RGT_EINVAL, RGT_EMISS (mode "replay" or RGT_PREPARE_EXACT), RGT_ECOMPILE, RGT_ENOMEM.
+ * With no compiler on the CPU the built-in kernel stays in use and RGT_OK is returned; rgt_why says so. */
+RGT_API rgt_status rgt_op_prepare(rgt_op *op, int64_t max_rows, unsigned flags);
+
+/* rgt_layer -- one layer's weights and bias for every group, stacked or by pointers; nothing is copied.
+ * w       stacked: base of [groups, ...] in the op's layout;  ld_w >= the inner dimension, stride_w between groups
+ * w_ptrs  pointers: `groups` pointers to one matrix each (NULL for groups that no row uses); ld_w as above
+ * b       stacked: base of [groups, features], stride_b between groups;   b_ptrs: or one pointer per group
+ * Exactly one of w and w_ptrs, as the op's weight_form says; b or b_ptrs if the op has that bias, else both NULL. */
+typedef struct rgt_layer {
+  const void *w;
+  const void *const *w_ptrs;
+  int64_t ld_w, stride_w;
+  const void *b;
+  const void *const *b_ptrs;
+  int64_t stride_b;
+} rgt_layer;
+
+typedef struct rgt_weights rgt_weights;
+
+/* rgt_weights_new -- checks a set of weights for op once and keeps its description: on CUDA uploads the pointer lists, on the
+ * CPU copies them. The weights themselves stay the caller's and must outlive the handle. layer2 is NULL for RGT_LINEAR.
+ * Returns RGT_OK, RGT_EINVAL, RGT_ENOMEM. Memory: rgt_weights_free, before the op is freed. */
+RGT_API rgt_status rgt_weights_new(rgt_op *op, int64_t groups, const rgt_layer *layer1, const rgt_layer *layer2,
+                                   rgt_weights **weights);
+RGT_API void rgt_weights_free(rgt_weights *weights);
+
+typedef struct rgt_args {
+  size_t struct_size;
+  int64_t rows;                /* 0 .. max_rows; 0 launches nothing and every pointer may be NULL */
+  int64_t groups;              /* groups of this call's weights; 0: the op's (or those of `weights`) */
+  const void *x;               /* [rows, n_in], row-major */
+  int64_t ld_x;
+  const void *index;           /* [rows], of the op's index type, unsorted; -1 masks a row: its y is 0 */
+  void *y;                     /* [rows, n_out], row-major, columns past n_out untouched; overlaps no input */
+  int64_t ld_y;
+  rgt_layer layer1, layer2;    /* used where weights is NULL */
+  const rgt_weights *weights;
+  rgt_order order;             /* must equal the op's */
+  int64_t x_div;               /* row r reads x[r / x_div]; 0 or 1 for now */
+  rgt_y_mode y_mode;           /* RGT_Y_SET for now */
+  rgt_layer layer3;            /* reserved for the gated MLP: all zero */
+  const void *row_scale;       /* reserved: NULL */
+} rgt_args;
+
+/* rgt_op_run -- y = op(x, index, weights).
+ * stream: NULL on the CPU device, where the call returns when y is complete.
+ * Returns RGT_OK; RGT_EINDEX (y is complete, the rows in question are 0, the message names the first one);
+ * RGT_EINVAL; RGT_ESIZE (rows > max_rows of prepare); RGT_ENOTREADY (CUDA before prepare).
+ * Before prepare the CPU device uses its built-in kernel and may allocate.
+ * Masked rows give exactly 0 whatever x holds. y[r] depends on x[r], index[r] and that group's weights only.
+ * Threads: calls on one op one after the other, from its context's thread. */
+RGT_API rgt_status rgt_op_run(rgt_op *op, const rgt_args *args, void *stream);
+
+/* rgt_sync -- waits for the stream and reports what its calls counted. Returns RGT_OK or RGT_EINDEX. CPU: RGT_OK at once. */
+RGT_API rgt_status rgt_sync(rgt_op *op, void *stream);
+
+/* ---- tuning ------------------------------------------------------------------------------------------------ */
+
+#define RGT_VARIANT_TEXT_MAX 256 /* "family:param=value,param=value" */
+#define RGT_REASON_MAX 256
+
+typedef enum rgt_outcome {
+  RGT_TRIAL_OK,
+  RGT_TRIAL_INFEASIBLE,   /* static limits: registers, shared bytes, spills, or the program's `valid` */
+  RGT_TRIAL_COMPILE_ERROR,
+  RGT_TRIAL_WRONG,
+  RGT_TRIAL_CRASHED,
+  RGT_TRIAL_TIMED_OUT,
+  RGT_N_OUTCOMES
+} rgt_outcome;
+
+typedef enum rgt_phase { RGT_PHASE_GENERATE, RGT_PHASE_COMPILE, RGT_PHASE_VERIFY, RGT_PHASE_TIME, RGT_PHASE_DUEL, RGT_PHASE_STORE } rgt_phase;
+
+typedef struct rgt_progress {
+  rgt_phase phase;
+  int64_t bucket;           /* rows bucket in work, 0 in phases common to all */
+  int64_t done, total;      /* within the phase */
+  double elapsed_s, left_s; /* of the whole search; left_s < 0: not known yet */
+  const char *line;         /* what is in work, borrowed */
+} rgt_progress;
+
+typedef struct rgt_tune_options {
+  size_t struct_size;
+  const int64_t *rows;      /* row counts, rounded up to powers of two; NULL: 8, 64, 512, 4096, 32768 */
+  int n_rows;
+  rgt_skew skew;            /* tuned with; RGT_SKEW_UNKNOWN: uniform */
+  const void *index;        /* or a real index of the op's type; its class becomes the skew; needs n_rows <= 1 (rows = n_index) */
+  int64_t n_index;
+  double budget_s;          /* 0: 60 */
+  rgt_policy policy;
+  const char *space;        /* path of a Lua space file, NULL: the whole space */
+  int force;                /* tune again although a winner is stored: adds a run */
+  uint64_t seed;            /* of data and order; 0: a fixed one */
+  void (*progress)(void *user, const rgt_progress *progress);
+  void *progress_user;
+  const volatile int *stop; /* polled; non-zero ends the search, keeping what was measured */
+} rgt_tune_options;
+
+typedef struct rgt_tune_result { /* one signature */
+  int64_t bucket;
+  rgt_skew skew;
+  rgt_status status;        /* RGT_OK; RGT_EINFEASIBLE; RGT_EINTERRUPTED; RGT_ESIZE: skipped, reason says why */
+  int hit;                  /* stored before: nothing was compiled or timed */
+  char winner[RGT_VARIANT_TEXT_MAX];
+  char runner_up[RGT_VARIANT_TEXT_MAX];
+  int64_t time_ps, low_ps, high_ps; /* median of the winner and its confidence interval (95 %) */
+  int64_t default_ps;       /* the default variant in the same run */
+  int64_t loop_ps;          /* the plain per-group loop in the same run; 0: not measured */
+  double flops, bytes;      /* of one call */
+  double peak_share;        /* of the device's measured peak (flops or bytes, whichever bounds); 0: unknown */
+  double error_share;       /* largest |y - y64| over its bound */
+  int n_tried, n_ok, n_infeasible, n_compile_error, n_wrong, n_crashed, n_timed_out;
+  int n_resumed;            /* of n_tried: taken from an interrupted search */
+  char reason[RGT_REASON_MAX];
+} rgt_tune_result;
+
+/* rgt_tune -- searches the op's space for each rows bucket and stores every trial; results[i] is for rows[i].
+ * results holds n_rows entries (5 with the default list).
+ * Returns RGT_OK (also when single buckets failed: see their status), RGT_EINTERRUPTED (what was measured is stored),
+ * RGT_EINVAL, RGT_ETEMPLATE, RGT_ENOCOMPILER, RGT_EDB (results are complete, but could not be stored), RGT_ENOMEM.
+ * Threads: compiles in others; callbacks come on the calling thread. */
+RGT_API rgt_status rgt_tune(rgt_op *op, const rgt_tune_options *options, rgt_tune_result *results);
+
+/* ---- inspection -------------------------------------------------------------------------------------------- */
+
+typedef enum rgt_layer_kind { RGT_FROM_USER_DB, RGT_FROM_MEMORY, RGT_FROM_DEFAULT, RGT_FROM_BUILTIN } rgt_layer_kind;
+
+typedef struct rgt_why_info {
+  char variant[RGT_VARIANT_TEXT_MAX]; /* "builtin" where no compiler is */
+  rgt_layer_kind from;
+  int exact;                /* 1: this signature; 0: another one, named in stored_signature */
+  char signature[256];      /* asked for */
+  char stored_signature[256];
+  char device_class[256];
+  char runner_up[RGT_VARIANT_TEXT_MAX];
+  int64_t time_ps, low_ps, high_ps;
+  double ratio;             /* t(winner) / t(default), median over runs */
+  double margin;            /* t(runner-up) / t(winner) - 1 */
+  double waste;             /* share of the arithmetic that is padding, 0 if the family has none or it is unknown */
+  double peak_share;
+  int n_runs;               /* that timed this variant */
+  char note[RGT_REASON_MAX];
+} rgt_why_info;
+
+/* rgt_why -- what rgt_op_run would use for `rows` rows, and why. Returns RGT_OK, RGT_EINVAL, RGT_EDB. */
+RGT_API rgt_status rgt_why(rgt_op *op, int64_t rows, rgt_why_info *info);
+
+typedef enum rgt_emit { RGT_EMIT_SOURCE, RGT_EMIT_PTX, RGT_EMIT_CUBIN, RGT_EMIT_ASM } rgt_emit;
+
+/* rgt_show -- source or code of one variant. variant NULL: what dispatch would use for `rows` (0: the default variant).
+ * target: "cpu" (this machine) or "sm_90"; NULL: the context's device.
+ * *data is malloc'ed by the library: free it with rgt_free. Text is NUL-terminated; *bytes excludes the NUL.
+ * Returns RGT_OK, RGT_EINVAL, RGT_ETEMPLATE, RGT_ENOCOMPILER, RGT_ECOMPILE, RGT_ENOMEM. */
+RGT_API rgt_status rgt_show(rgt_op *op, const char *variant, int64_t rows, const char *target, rgt_emit emit, char **data,
+                            size_t *bytes);
+RGT_API void rgt_free(void *p);
+
+typedef struct rgt_compile_info {
+  const char *variant;      /* borrowed for the callback */
+  rgt_outcome outcome;
+  const char *reason;       /* compiler's first error or the static limit; "" */
+  int registers, shared_bytes, spill_bytes, stack_bytes; /* largest over the steps; 0 on the CPU */
+  double milliseconds;      /* rendering and compiling, alone on its thread */
+  size_t code_bytes;
+  const char *digest;       /* of the source, hex */
+} rgt_compile_info;
+
+/* rgt_compile -- compiles variants for a target without running them. variant NULL: the whole space, or `sample` of it drawn
+ * with `seed` if sample > 0. Each result goes to fn, in the order of the space. fn returning non-zero stops.
+ * Returns RGT_OK, RGT_EINVAL, RGT_ETEMPLATE, RGT_ENOCOMPILER, RGT_EINFEASIBLE (none compiled), RGT_EINTERRUPTED. */
+typedef int (*rgt_compile_fn)(void *user, const rgt_compile_info *info);
+RGT_API rgt_status rgt_compile(rgt_op *op, const char *target, const char *variant, int sample, uint64_t seed, rgt_compile_fn fn,
+                               void *user);
+
+/* rgt_case -- one problem with its data, for rgt_verify. Arrays are the op's storage type, packed, stacked, in the op's layout.
+ * y64 may be NULL; where given, [rows, n_out], it is compared too: within the bound, and bit for bit as round(y64) if `exact`. */
+typedef struct rgt_case {
+  size_t struct_size;
+  int64_t rows;
+  const void *x, *index, *w1, *b1, *w2, *b2;
+  const double *y64;
+  int exact;
+} rgt_case;
+
+typedef struct rgt_verdict {
+  const char *variant;      /* borrowed for the callback */
+  rgt_outcome outcome;      /* RGT_TRIAL_OK, _INFEASIBLE, _COMPILE_ERROR, _WRONG */
+  const char *pass;         /* where it failed: "exact", "bound", "case", "poison", "masked", "canary", "permute", "status" */
+  int64_t row, column;      /* of the first wrong element, -1 if it is no single element */
+  double value, expected, bound;
+  double error_share;       /* largest |y - y64| / bound seen */
+  const char *reason;       /* one line, "" when right */
+} rgt_verdict;
+
+typedef int (*rgt_verify_fn)(void *user, const rgt_verdict *verdict);
+
+typedef struct rgt_verify_options {
+  size_t struct_size;
+  const char *variant;      /* NULL: all; "builtin": the CPU's built-in kernel */
+  int sample;               /* > 0: so many, drawn with seed */
+  uint64_t seed;
+  const rgt_case *data;     /* NULL: generated problems only */
+  int64_t rows;             /* of the generated bound pass; 0: 256 */
+} rgt_verify_options;
+
+/* rgt_verify -- every variant against the float64 reference: exact pass, bound pass, poison, canaries, masked rows, and the
+ * metamorphic rule, and on `data` where it is given. Each verdict goes to fn (non-zero stops).
+ * Returns RGT_OK (all right), RGT_EWRONG (some wrong), RGT_EINVAL, RGT_ETEMPLATE, RGT_ENOCOMPILER, RGT_EINTERRUPTED. */
+RGT_API rgt_status rgt_verify(rgt_op *op, const rgt_verify_options *options, rgt_verify_fn fn, void *user);
+
+/* rgt_round -- float to the storage type and back to what it holds; for callers that make 16-bit data.
+ * rgt_from_float writes n elements of dtype, rounded to nearest even, NaN kept. rgt_to_float reads them. Threads: any. */
+RGT_API void rgt_from_float(rgt_dtype dtype, const float *from, void *to, size_t n);
+RGT_API void rgt_to_float(rgt_dtype dtype, const void *from, float *to, size_t n);
+
+/* rgt_env -- devices, compilers, versions, files and environment variables, as "name" / "value" lines through fn. */
+typedef void (*rgt_env_fn)(void *user, const char *section, const char *name, const char *value);
+RGT_API rgt_status rgt_env(rgt_ctx *ctx, rgt_env_fn fn, void *user);
+
+/* ---- the tuned database ------------------------------------------------------------------------------------ */
+
+typedef struct rgt_db_row {
+  const char *signature, *device_class, *policy, *winner, *runner_up; /* borrowed for the callback */
+  int64_t time_ps;
+  double ratio;
+  int n_runs, n_trials;
+} rgt_db_row;
+typedef int (*rgt_db_fn)(void *user, const rgt_db_row *row);
+
+/* rgt_db_list -- every stored winner. Returns RGT_OK, RGT_EDB, RGT_EINTERRUPTED. */
+RGT_API rgt_status rgt_db_list(rgt_ctx *ctx, rgt_db_fn fn, void *user);
+/* rgt_db_check -- integrity of the file and of every key. Returns RGT_OK or RGT_EDB (rgt_errmsg says what). */
+RGT_API rgt_status rgt_db_check(rgt_ctx *ctx);
+/* rgt_db_rebuild -- derives the winners again from the trials. Returns RGT_OK or RGT_EDB. */
+RGT_API rgt_status rgt_db_rebuild(rgt_ctx *ctx);
+/* rgt_db_path -- file in use, ":memory:" when none. Borrowed. */
+RGT_API const char *rgt_db_path(const rgt_ctx *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
