@@ -4,7 +4,10 @@
  *   sum, product: + - * /        / is division rounded toward zero; by zero gives 0 and marks the result invalid
  *   atom   := number | name | "(" expr ")" | ceil_div(a, b) | min(a, ...) | max(a, ...)
  *
- * Arithmetic saturates at +-INT64_MAX, so that a formula over 2^31 rows never wraps. Comparisons give 1 or 0.
+ * Arithmetic saturates at +-INT64_MAX, so that a formula over 2^31 rows never wraps. Comparisons give 1 or 0; `and` is 1 where
+ * both sides are not 0, and both are computed. ceil_div(a, b) is the quotient rounded up, toward +infinity, whatever the signs:
+ * ceil_div(-7, 2) and ceil_div(7, -2) are -3; by zero it is as /. There is no sign before a number: write (0 - 5).
+ * Parts that hold no run-time variable are computed while parsing (but a division by zero is kept).
  */
 #ifndef RGT_GENERATOR_FORMULA_H
 #define RGT_GENERATOR_FORMULA_H
@@ -35,6 +38,8 @@ typedef struct rgt__constant {
 /* rgt__formula_parse -- text with `constants` folded in. A name that is neither is RGT_ETEMPLATE (column and name in the message). */
 rgt_status rgt__formula_parse(const char *text, const rgt__constant *constants, int n_constants, rgt__formula *out, rgt__error *err);
 int64_t rgt__formula_eval(const rgt__formula *f, const int64_t vars[RGT_N_VARS]);
+/* rgt__formula_eval_checked -- the same, and 0 if something was divided by zero on the way, else 1. */
+int rgt__formula_eval_checked(const rgt__formula *f, const int64_t vars[RGT_N_VARS], int64_t *value);
 int rgt__formula_is_constant(const rgt__formula *f); /* no run-time variable in it */
 void rgt__formula_format(const rgt__formula *f, rgt__buffer *out); /* infix; parses back to the same code */
 

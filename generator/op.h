@@ -21,6 +21,14 @@ const char *rgt__op_skew_word(rgt_skew v);        /* unknown uniform zipf one */
 const char *rgt__op_form_word(rgt_weight_form v); /* stacked pointers */
 const char *rgt__op_order_word(rgt_order v);      /* raw sorted offsets */
 const char *rgt__op_policy_word(rgt_policy v);    /* warm cold graph */
+int rgt__op_dtype_parse(const char *word, rgt_dtype *v);
+int rgt__op_act_parse(const char *word, rgt_act *v);
+int rgt__op_layout_parse(const char *word, rgt_layout *v);
+int rgt__op_index_parse(const char *word, rgt_index_type *v);
+int rgt__op_skew_parse(const char *word, rgt_skew *v);
+int rgt__op_form_parse(const char *word, rgt_weight_form *v);
+int rgt__op_order_parse(const char *word, rgt_order *v);
+int rgt__op_policy_parse(const char *word, rgt_policy *v);
 
 typedef struct rgt__signature {
   rgt_op_desc op;

@@ -14,8 +14,8 @@
 /* rgt__target -- what code is generated for. Facts reach constraints, templates and formulas as device.NAME; they are part of
  * the code key, so they hold nothing that varies between machines of one target (no thread count, no SM count). */
 typedef struct rgt__target {
-  char device[8];  /* "cpu" or "cuda": the folder of templates/ */
-  char name[64];   /* CPU: "x86-64-avx2", "x86-64-avx512", "plain"; CUDA: "sm_90" */
+  char device[8]; /* "cpu" or "cuda": the folder of templates/ */
+  char name[64];  /* CPU: "x86-64-avx2", "x86-64-avx512", "plain"; CUDA: "sm_90" */
   int n_facts;
   struct {
     char name[RGT_NAME_MAX];
@@ -35,13 +35,13 @@ typedef struct rgt__family {
   char device[8];
   char *about, *source;
   int revision;
-  int rank;     /* simpler first: 0 is the simplest; ties in tuning go to the smaller rank */
+  int rank; /* simpler first: 0 is the simplest; ties in tuning go to the smaller rank */
   int n_params;
   rgt__param params[RGT_PARAMS_MAX];
-  unsigned op_kinds; /* bit rgt_op_kind */
-  unsigned dtypes;   /* bit rgt_dtype */
+  unsigned op_kinds;           /* bit rgt_op_kind */
+  unsigned dtypes;             /* bit rgt_dtype */
   rgt__digest template_digest; /* of the spec, the template and the lib files that it includes */
-  int lua_ref;       /* the table in the Lua state */
+  int lua_ref;                 /* the table in the Lua state */
 } rgt__family;
 
 typedef struct rgt__families rgt__families; /* every family of the sources, with the Lua state that holds them */
@@ -55,15 +55,16 @@ typedef struct rgt__variant {
 
 /* What a variant computes in (verify.md): class names the variants whose bits agree. */
 typedef struct rgt__numeric {
-  double p1, p2;     /* relative error of products of a layer, both operands together */
-  int mma;           /* sums by mma adders: A(K) doubled */
-  int hidden_16bit;  /* hidden kept in 16 bits */
-  double u_h, eta_h; /* 0 when hidden is f32 */
+  double p1, p2;      /* relative error of products of a layer, both operands together */
+  int mma;            /* sums by mma adders: A(K) doubled */
+  int hidden_16bit;   /* hidden kept in 16 bits */
+  double u_h, eta_h;  /* 0 when hidden is f32 */
   double alpha, beta; /* of the activation's evaluation */
   char class_name[RGT_NAME_MAX];
 } rgt__numeric;
 
-/* rgt__families_open -- runs every spec of `sources` (borrowed, must outlive it). RGT_ETEMPLATE with the spec's file and line. */
+/* rgt__families_open -- runs every spec of `sources` (borrowed, must outlive it). RGT_ETEMPLATE with the spec's file and line.
+ */
 rgt_status rgt__families_open(const rgt__sources *sources, rgt__families **out, rgt__error *err);
 void rgt__families_free(rgt__families *f);
 int rgt__families_count(const rgt__families *f);
@@ -78,11 +79,15 @@ void rgt__variant_default(const rgt__family *family, rgt__variant *v);
 void rgt__variant_format(const rgt__variant *v, char text[RGT_VARIANT_TEXT_MAX]);
 void rgt__variant_params_format(const rgt__variant *v, char text[RGT_VARIANT_TEXT_MAX]); /* only the "a=1,b=2" part */
 rgt_status rgt__variant_parse(const rgt__families *f, const char *device, const char *text, rgt__variant *v, rgt__error *err);
-/* rgt__variant_check -- RGT_OK if every named constraint holds; RGT_EINFEASIBLE with the constraint's name; RGT_ETEMPLATE if one fails to run. */
-rgt_status rgt__variant_check(rgt__families *f, const rgt__variant *v, const rgt_op_desc *op, const rgt__target *target, rgt__error *err);
-rgt_status rgt__variant_numeric(rgt__families *f, const rgt__variant *v, const rgt_op_desc *op, rgt__numeric *out, rgt__error *err);
+/* rgt__variant_check -- RGT_OK if every named constraint holds; RGT_EINFEASIBLE with the constraint's name; RGT_ETEMPLATE if
+ * one fails to run. */
+rgt_status rgt__variant_check(rgt__families *f, const rgt__variant *v, const rgt_op_desc *op, const rgt__target *target,
+                              rgt__error *err);
+rgt_status rgt__variant_numeric(rgt__families *f, const rgt__variant *v, const rgt_op_desc *op, rgt__numeric *out,
+                                rgt__error *err);
 /* rgt__family_work -- floating-point operations and compulsory bytes of one call, by the family's `work` formulas. */
-rgt_status rgt__family_work(rgt__families *f, const rgt__family *family, const rgt_op_desc *op, int64_t rows, int64_t groups, double *flops, double *bytes, rgt__error *err);
+rgt_status rgt__family_work(rgt__families *f, const rgt__family *family, const rgt_op_desc *op, int64_t rows, int64_t groups,
+                            double *flops, double *bytes, rgt__error *err);
 /* rgt__numeric_admits -- verify.md's admission: default by dtype when max_error is 0. */
 int rgt__numeric_admits(const rgt__numeric *n, rgt_dtype dtype, double max_error);
 

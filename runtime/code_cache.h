@@ -1,6 +1,6 @@
 /* code_cache.h -- compiled code on disk: local, disposable, checked by hash. Apart from the tuned database.
  *
- *   <folder>/code/<ab>/<code key>.so|.cubin   the binary       .ptx where there is one
+ *   <folder>/code/<ab>/<code key>.bin      the binary (shared object or cubin); .ptx beside it where there is one
  *                                 .program    its program, the hash of the binary, static resources
  *                                 .src        the source it came from
  *   <folder>/map/<ab>/<local key>             the code key that (variant, template digest, compiler's stamp, target) led to

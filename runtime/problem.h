@@ -10,6 +10,8 @@ typedef struct rgt__problem {
   rgt_weight_form form; /* how weights and biases are to be passed */
   /* owned, in storage type; packed, stacked, in op.layout. index in op.index_type. */
   void *x, *index, *w1, *b1, *w2, *b2; /* NULL where the op has none */
+  int sparse_x; /* x mostly 0 and every weight in use finite: the reference may skip the zeros */
+  int finite;   /* no NaN or Inf in the x of a live row or in weights in use */
 } rgt__problem;
 
 typedef enum rgt__problem_kind {
@@ -23,10 +25,10 @@ typedef struct rgt__problem_options {
   int64_t rows;         /* exact and bound passes take at least 256 whatever is asked */
   rgt_skew skew;        /* of the group sizes: uniform, zipf (exponent 1.1), one */
   double masked;        /* share of rows masked; their x is NaN and Inf. bench: 0 */
-  int nan_unused;       /* groups that no row uses hold NaN weights */
+  int nan_unused;       /* groups that no row uses hold NaN; of 3 groups or more one is left without rows (exact: the last, bound: the first) */
   rgt_weight_form form;
   uint64_t seed;
-  const void *index;    /* NULL, or an index to use (rows entries of op.index_type) */
+  const void *index;    /* NULL, or an index to use (rows entries of op.index_type): rows, skew and masked then stay as it has them */
 } rgt__problem_options;
 
 rgt_status rgt__problem_make(const rgt_op_desc *op, const rgt__problem_options *o, rgt__problem *out, rgt__error *err); /* RGT_ENOMEM */

@@ -18,7 +18,8 @@ typedef struct rgt__verify_plan { /* which problems: made once for an op, used f
   rgt_weight_form form;
   int64_t rows;      /* of the bound pass, at least 256 */
   uint64_t seed;
-  const rgt_case *data; /* NULL or the caller's case */
+  const rgt_case *data; /* NULL or the caller's case; borrowed until the verify is freed */
+  int align_bytes;   /* what the callable was compiled to be promised: divides every base, ld and stride in bytes; 0: the element's size */
 } rgt__verify_plan;
 
 typedef struct rgt__verify_result { /* see rgt_verdict */

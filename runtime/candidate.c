@@ -1,0 +1,231 @@
+/* candidate.c -- one variant on its way from params to loaded code: render, look in the code cache, compile, load. */
+#include "runtime/candidate.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/alloc.h"
+
+rgt_status rgt__candidate_render(const rgt__candidate_maker *m, const rgt__variant *v, const rgt_op_desc *op, rgt__candidate *out,
+                                 rgt__error *err) {
+  rgt__rendered rendered;
+  rgt__error why = {""};
+  memset(out, 0, sizeof *out);
+  out->variant = *v;
+  out->op = *op;
+  rgt__variant_format(v, out->text);
+  rgt_status status = rgt__variant_check(m->families, v, op, &m->target, &why);
+  if (status == RGT_EINFEASIBLE) {
+    out->outcome = RGT_TRIAL_INFEASIBLE;
+    snprintf(out->reason, sizeof out->reason, "%.*s", (int)sizeof out->reason - 1, why.text);
+    return RGT_OK;
+  }
+  if (status != RGT_OK) return rgt__error_set(err, status, "%s", why.text);
+  status = rgt__variant_numeric(m->families, v, op, &out->numeric, err);
+  if (status == RGT_OK) status = rgt__render(m->families, v, op, &m->target, &m->facts, &rendered, err);
+  if (status != RGT_OK) return status;
+  out->source = rendered.text;
+  out->source_bytes = rendered.size;
+  out->source_digest = rendered.digest;
+  out->program = rendered.program;
+  rgt__code_cache_key(&out->source_digest, m->toolchain, m->target.name, &out->code);
+  return RGT_OK;
+}
+
+static void set_outcome(rgt__candidate *c, rgt_outcome outcome, const char *reason) {
+  c->outcome = outcome;
+  snprintf(c->reason, sizeof c->reason, "%.*s", (int)sizeof c->reason - 1, reason);
+}
+
+/* Static limits: a spill or a stack frame makes a CUDA variant infeasible for the target it was compiled for. */
+static void check_limits(const rgt__candidate_maker *m, rgt__candidate *c) {
+  char reason[RGT_REASON_MAX];
+  if (strcmp(m->target.device, "cuda") != 0 || (c->spill_bytes == 0 && c->stack_bytes == 0)) return;
+  snprintf(reason, sizeof reason, "%d bytes spilled, stack frame of %d bytes", c->spill_bytes, c->stack_bytes);
+  set_outcome(c, RGT_TRIAL_INFEASIBLE, reason);
+}
+
+static void take_entry_facts(rgt__candidate *c, int registers, int shared_bytes, int spill_bytes, int stack_bytes, size_t bytes) {
+  c->registers = registers;
+  c->shared_bytes = shared_bytes;
+  c->spill_bytes = spill_bytes;
+  c->stack_bytes = stack_bytes;
+  c->code_bytes = bytes;
+}
+
+static rgt_status compile_now(const rgt__candidate_maker *m, rgt__candidate *c, rgt__error *err) {
+  rgt__compiled compiled;
+  memset(&compiled, 0, sizeof compiled);
+  rgt_status status = m->device->ops->compile(m->device, c->source, c->source_bytes, &m->target, 0, &compiled, err);
+  c->milliseconds = compiled.milliseconds;
+  if (status == RGT_ECOMPILE || status == RGT_ETIMEOUT) {
+    set_outcome(c, status == RGT_ECOMPILE ? RGT_TRIAL_COMPILE_ERROR : RGT_TRIAL_TIMED_OUT, compiled.log);
+    rgt__compiled_free(&compiled);
+    return RGT_OK;
+  }
+  if (status != RGT_OK) {
+    rgt__compiled_free(&compiled);
+    return status;
+  }
+  take_entry_facts(c, compiled.registers, compiled.shared_bytes, compiled.spill_bytes, compiled.stack_bytes, compiled.code_bytes);
+  check_limits(m, c);
+  /* A cache that cannot be written costs a compile next time, nothing else: the code stays in memory. */
+  rgt__code_cache_put(m->cache, &c->code, &compiled, &c->program, c->source, c->source_bytes, NULL);
+  c->entry.program = c->program;
+  c->entry.code = compiled.code;
+  c->entry.code_bytes = compiled.code_bytes;
+  compiled.code = NULL;
+  rgt__compiled_free(&compiled);
+  return RGT_OK;
+}
+
+rgt_status rgt__candidate_compile(const rgt__candidate_maker *m, rgt__candidate *c, int force, rgt__error *err) {
+  if (c->outcome != RGT_TRIAL_OK) return RGT_OK;
+  if (!force) {
+    rgt_status status = rgt__code_cache_get(m->cache, &c->code, &c->entry, err);
+    if (status == RGT_OK) {
+      const rgt__code_entry *e = &c->entry;
+      take_entry_facts(c, e->registers, e->shared_bytes, e->spill_bytes, e->stack_bytes, e->code_bytes);
+      check_limits(m, c);
+      return RGT_OK;
+    }
+    if (status != RGT_EMISS) return status;
+  }
+  return compile_now(m, c, err);
+}
+
+rgt_status rgt__candidate_load(const rgt__candidate_maker *m, rgt__candidate *c, rgt__error *err) {
+  if (c->module) return RGT_OK;
+  const char *path = c->entry.path[0] ? c->entry.path : NULL;
+  return m->device->ops->load(m->device, path, c->entry.code, c->entry.code_bytes, &c->program, &c->module, err);
+}
+
+void rgt__candidate_unload(rgt__device *device, rgt__candidate *c) {
+  if (c->module) device->ops->unload(device, c->module);
+  c->module = NULL;
+}
+
+void rgt__candidate_free(rgt__device *device, rgt__candidate *c) {
+  if (!c) return;
+  rgt__candidate_unload(device, c);
+  rgt__code_entry_free(&c->entry);
+  rgt__free(c->source);
+  memset(c, 0, sizeof *c);
+}
+
+/* ---- the compile pool: plain threads, since a compile is a child process or a long library call ---- */
+
+typedef struct compile_pool {
+  const rgt__candidate_maker *m;
+  rgt__candidate *c;
+  int n, force;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  int next, stop, n_running;
+  int *finished; /* indices in the order of their ends */
+  int n_finished;
+  rgt_status status;
+  rgt__error error;
+} compile_pool;
+
+static void compile_one(compile_pool *p, int i) {
+  rgt__error error = {""};
+  rgt_status status = rgt__candidate_compile(p->m, &p->c[i], p->force, &error);
+  pthread_mutex_lock(&p->lock);
+  if (status != RGT_OK && p->status == RGT_OK) {
+    p->status = status;
+    p->error = error;
+    p->stop = 1;
+  }
+  p->finished[p->n_finished++] = i;
+  pthread_cond_signal(&p->changed);
+  pthread_mutex_unlock(&p->lock);
+}
+
+static void *compile_thread(void *arg) {
+  compile_pool *p = arg;
+  for (;;) {
+    pthread_mutex_lock(&p->lock);
+    int i = p->stop || p->next >= p->n ? -1 : p->next++;
+    if (i < 0) {
+      p->n_running--;
+      pthread_cond_signal(&p->changed);
+    }
+    pthread_mutex_unlock(&p->lock);
+    if (i < 0) return NULL;
+    compile_one(p, i);
+  }
+}
+
+/* Hands out what has finished to the caller's function until every thread has ended. */
+static void report_finished(compile_pool *p, rgt__candidate_done done, void *user) {
+  int n_reported = 0;
+  pthread_mutex_lock(&p->lock);
+  for (;;) {
+    while (n_reported == p->n_finished && p->n_running > 0) pthread_cond_wait(&p->changed, &p->lock);
+    if (n_reported == p->n_finished) break;
+    int i = p->finished[n_reported++];
+    pthread_mutex_unlock(&p->lock);
+    int stop = done ? done(user, i) : 0;
+    pthread_mutex_lock(&p->lock);
+    if (stop) {
+      p->stop = 1;
+      if (p->status == RGT_OK) p->status = RGT_EINTERRUPTED;
+    }
+  }
+  pthread_mutex_unlock(&p->lock);
+}
+
+rgt_status rgt__candidate_compile_all(const rgt__candidate_maker *m, rgt__candidate *c, int n, int threads, int force,
+                                      rgt__candidate_done done, void *user, rgt__error *err) {
+  enum { THREADS_MAX = 64 };
+  pthread_t thread[THREADS_MAX];
+  compile_pool p = {.m = m, .c = c, .n = n, .force = force};
+  if (n == 0) return RGT_OK;
+  p.finished = rgt__alloc_zero((size_t)n, sizeof *p.finished);
+  if (!p.finished) return rgt__error_nomem(err, (size_t)n * sizeof *p.finished);
+  pthread_mutex_init(&p.lock, NULL);
+  pthread_cond_init(&p.changed, NULL);
+  if (threads > THREADS_MAX) threads = THREADS_MAX;
+  if (threads > n) threads = n;
+  int started = 0;
+  p.n_running = threads < 1 ? 1 : threads;
+  while (started < threads && pthread_create(&thread[started], NULL, compile_thread, &p) == 0) started++;
+  if (started == 0) {
+    p.n_running = 1;
+    compile_thread(&p); /* no thread to be had: this one does the work */
+  } else if (started < threads) {
+    pthread_mutex_lock(&p.lock);
+    p.n_running -= threads - started;
+    pthread_mutex_unlock(&p.lock);
+  }
+  report_finished(&p, done, user);
+  for (int i = 0; i < started; i++) pthread_join(thread[i], NULL);
+  pthread_cond_destroy(&p.changed);
+  pthread_mutex_destroy(&p.lock);
+  rgt__free(p.finished);
+  return p.status == RGT_OK || p.status == RGT_EINTERRUPTED ? p.status : rgt__error_set(err, p.status, "%s", p.error.text);
+}
+
+void rgt__candidate_local_key(const char *family, int revision, const char *params, const rgt_op_desc *op, const rgt__render_facts *facts,
+                              const rgt__digest *template_digest, const char *compiler_stamp, const char *target, rgt__digest *key) {
+  rgt__hash h;
+  char op_text[RGT_OP_TEXT_MAX] = "";
+  rgt_op_desc without_groups = *op;
+  without_groups.groups = 1;
+  rgt__op_format(&without_groups, op_text, NULL);
+  rgt__hash_init(&h);
+  rgt__hash_text(&h, "ragtune local 1");
+  rgt__hash_text(&h, family);
+  rgt__hash_int(&h, revision);
+  rgt__hash_text(&h, params);
+  rgt__hash_text(&h, op_text);
+  rgt__hash_int(&h, (int64_t)facts->form);
+  rgt__hash_int(&h, facts->align_bytes);
+  rgt__hash_bytes(&h, template_digest->bytes, sizeof template_digest->bytes);
+  rgt__hash_text(&h, compiler_stamp);
+  rgt__hash_text(&h, target);
+  rgt__hash_int(&h, RGT_KARGS_VERSION);
+  rgt__hash_end(&h, key);
+}

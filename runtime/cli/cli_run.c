@@ -1,0 +1,120 @@
+/* cli_run.c -- ragtune run: y from .npy files. */
+#include "cli.h"
+#include "data_files.h"
+#include "json_out.h"
+#include "op_args.h"
+#include "session.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One problem: either a folder or single files, and a place for y. */
+static rgt_status check_options(const rgt__options *o, rgt__message *m) {
+  const char *single = o->x       ? "--x"
+                       : o->index ? "--index"
+                       : o->w1    ? "--w1"
+                       : o->b1    ? "--b1"
+                       : o->w2    ? "--w2"
+                       : o->b2    ? "--b2"
+                                  : NULL;
+  if (!o->y) return rgt__message_set(m, RGT_EINVAL, "--y is missing: where shall y go?");
+  if (o->case_dir && single)
+    return rgt__message_set(m, RGT_EINVAL, "%s stands beside --case, whose files are used; give one of the two", single);
+  if (!o->case_dir && !single && !rgt__op_args_given(o))
+    return rgt__message_set(m, RGT_EINVAL, "run needs --case DIR, or an op with --x, --index and --w1");
+  return RGT_OK;
+}
+
+/* the op of the options, where they spell one out, and the data */
+static rgt_status load(const rgt__options *o, rgt__session *s, rgt__data *d, rgt__message *m) {
+  rgt_status status;
+  int given = rgt__op_args_given(o);
+  if (given || !o->case_dir) {
+    if ((status = rgt__op_args_make(o, s->ctx, &s->desc, &s->out_from_in, m)) != RGT_OK) return status;
+    given = 1;
+  }
+  if (o->case_dir)
+    status = rgt__data_files_case(o, given ? &s->desc : NULL, 0, d, m);
+  else
+    status = rgt__data_files_single(o, &s->desc, d, m);
+  if (status == RGT_OK) s->desc = d->desc;
+  return status;
+}
+
+static rgt_status compute(const rgt__session *s, const rgt__data *d, void *y, rgt__message *m) {
+  rgt_args args = {.struct_size = sizeof args, .rows = d->rows, .groups = d->desc.groups};
+  rgt_status status = rgt_op_prepare(s->op, d->rows > 0 ? d->rows : 1, 0);
+  args.x = d->x.data;
+  args.index = d->index.data;
+  args.y = y;
+  args.layer1.w = d->w1.data;
+  args.layer1.b = d->b1.data;
+  args.layer2.w = d->w2.data;
+  args.layer2.b = d->b2.data;
+  if (status == RGT_OK) status = rgt_op_run(s->op, &args, NULL);
+  if (status == RGT_OK) status = rgt_sync(s->op, NULL);
+  return status == RGT_OK ? RGT_OK : rgt__message_from(m, status, s->ctx);
+}
+
+static rgt__npy_type y_type(rgt_dtype dtype) {
+  return dtype == RGT_F32 ? RGT_NPY_F4 : dtype == RGT_F16 ? RGT_NPY_F2 : RGT_NPY_U2;
+}
+
+static rgt_status report(const rgt__options *o, const rgt__session *s, const rgt__data *d, rgt__message *m) {
+  rgt_why_info info;
+  int known = rgt_why(s->op, d->rows > 0 ? d->rows : 1, &info) == RGT_OK;
+  const char *variant = known ? info.variant : "unknown", *from = known ? rgt__cli_from_word(info.from) : "unknown";
+  if (o->json) {
+    json_t *object = rgt__json_object("run"), *shape;
+    rgt__json_text(object, "op", s->text);
+    rgt__json_int(object, "rows", d->rows);
+    rgt__json_text(object, "variant", variant);
+    rgt__json_text(object, "from", from);
+    rgt__json_text(object, "y", o->y);
+    rgt__json_text(object, "type", rgt__npy_type_name(y_type(d->desc.dtype)));
+    shape = rgt__json_array(object, "shape");
+    rgt__json_append(shape, json_integer(d->rows));
+    rgt__json_append(shape, json_integer(d->desc.n_out));
+    return rgt__json_print(object, m);
+  }
+  printf("op       %s%s\n", s->text, s->out_from_in ? "  (out is taken from --in)" : "");
+  printf("rows     %" PRId64 "\n", d->rows);
+  printf("variant  %s (%s)\n", variant, from);
+  printf("y        %s: %s (%" PRId64 ", %" PRId64 ")\n", o->y, rgt__npy_type_name(y_type(d->desc.dtype)), d->rows,
+         d->desc.n_out);
+  return RGT_OK;
+}
+
+static rgt_status run(const rgt__options *o, rgt__session *s, rgt__data *d, void **y, rgt__message *m) {
+  int64_t shape[2];
+  size_t width;
+  rgt_status status = check_options(o, m);
+  if (status == RGT_OK) status = rgt__session_open(s, o, "cpu", NULL, m);
+  if (status == RGT_OK) status = load(o, s, d, m);
+  if (status == RGT_OK) status = rgt__session_op(s, o, m);
+  if (status != RGT_OK) return status;
+  width = rgt__npy_type_bytes(y_type(d->desc.dtype));
+  /* rows < 2^31, out <= 2^24: no overflow in 64 bits */
+  *y = aligned_alloc(64, ((size_t)d->rows * (size_t)d->desc.n_out * width + 64) / 64 * 64);
+  if (!*y) return rgt__message_set(m, RGT_ENOMEM, "no memory for y");
+  if ((status = compute(s, d, *y, m)) != RGT_OK) return status;
+  shape[0] = d->rows;
+  shape[1] = d->desc.n_out;
+  status = rgt__npy_write(o->y, y_type(d->desc.dtype), 2, shape, *y, m);
+  return status == RGT_OK ? report(o, s, d, m) : status;
+}
+
+int rgt__cli_run(const rgt__options *o) {
+  rgt__session s = {0};
+  rgt__data d;
+  rgt__message m;
+  void *y = NULL;
+  rgt_status status;
+  memset(&d, 0, sizeof d);
+  status = run(o, &s, &d, &y, &m);
+  free(y);
+  rgt__session_close(&s);
+  rgt__data_files_free(&d);
+  return status == RGT_OK ? RGT_EXIT_DONE : rgt__message_print(&m);
+}

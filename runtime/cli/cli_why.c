@@ -1,0 +1,82 @@
+/* cli_why.c -- ragtune why: what dispatch would run, and why. */
+#include "cli.h"
+#include "json_out.h"
+#include "session.h"
+#include "units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static rgt_status print_json(const rgt__session *s, int64_t rows, const rgt_why_info *i, rgt__message *m) {
+  json_t *o = rgt__json_object("why");
+  rgt__json_text(o, "op", s->text);
+  rgt__json_int(o, "rows", rows);
+  rgt__json_text(o, "variant", i->variant);
+  rgt__json_text(o, "from", rgt__cli_from_word(i->from));
+  rgt__json_bool(o, "exact", i->exact);
+  rgt__json_text(o, "signature", i->signature);
+  rgt__json_text(o, "stored_signature", i->stored_signature[0] ? i->stored_signature : NULL);
+  rgt__json_text(o, "device_class", i->device_class);
+  rgt__json_text(o, "runner_up", i->runner_up[0] ? i->runner_up : NULL);
+  rgt__json_int(o, "time_ps", i->time_ps);
+  rgt__json_int(o, "low_ps", i->low_ps);
+  rgt__json_int(o, "high_ps", i->high_ps);
+  rgt__json_real(o, "ratio", i->ratio);
+  rgt__json_real(o, "margin", i->margin);
+  rgt__json_real(o, "waste", i->waste);
+  rgt__json_real(o, "peak_share", i->peak_share);
+  rgt__json_int(o, "runs", i->n_runs);
+  rgt__json_text(o, "note", i->note);
+  return rgt__json_print(o, m);
+}
+
+static void print_measured(const rgt_why_info *i) {
+  char time[32], low[32], high[32], text[32];
+  printf("time       %s, 95 %% interval %s .. %s, over %d run%s\n", rgt__units_ps(i->time_ps, time, sizeof time),
+         rgt__units_ps(i->low_ps, low, sizeof low), rgt__units_ps(i->high_ps, high, sizeof high), i->n_runs,
+         i->n_runs == 1 ? "" : "s");
+  if (i->ratio > 0) printf("ratio      %.3f of the default variant's time\n", i->ratio);
+  if (i->runner_up[0]) printf("runner-up  %s, %.1f %% slower\n", i->runner_up, 100 * i->margin);
+  if (i->peak_share > 0) printf("of peak    %s\n", rgt__units_percent(i->peak_share, text, sizeof text));
+}
+
+static void print_text(const rgt__session *s, int64_t rows, const rgt_why_info *i) {
+  static const char *const layers[] = {"the tuned database", "this process's memory", "the default variant",
+                                       "the built-in kernel"};
+  char text[32];
+  printf("op         %s%s\n", s->text, s->out_from_in ? "  (out is taken from --in)" : "");
+  printf("rows       %" PRId64 "\n", rows);
+  printf("variant    %s\n", i->variant);
+  printf("from       %s\n", (unsigned)i->from < 4 ? layers[i->from] : "unknown");
+  printf("signature  %s\n", i->signature);
+  if (i->exact)
+    puts("stored     this very signature");
+  else if (i->stored_signature[0])
+    printf("stored     nearest: %s\n", i->stored_signature);
+  else
+    puts("stored     nothing near it");
+  printf("device     %s\n", i->device_class);
+  if (i->time_ps > 0) print_measured(i);
+  printf("waste      %s\n", i->waste > 0 ? rgt__units_percent(i->waste, text, sizeof text) : "none known");
+  if (i->note[0]) printf("note       %s\n", i->note);
+}
+
+static rgt_status why(const rgt__options *o, rgt__session *s, rgt__message *m) {
+  rgt_why_info info;
+  rgt_status status;
+  if (o->rows < 0) return rgt__message_set(m, RGT_EINVAL, "--rows is missing: what dispatch runs depends on it");
+  if ((status = rgt__session_start(s, o, NULL, NULL, m)) != RGT_OK) return status;
+  status = rgt_why(s->op, o->rows, &info);
+  if (status != RGT_OK) return rgt__message_from(m, status, s->ctx);
+  if (o->json) return print_json(s, o->rows, &info, m);
+  print_text(s, o->rows, &info);
+  return RGT_OK;
+}
+
+int rgt__cli_why(const rgt__options *o) {
+  rgt__session s = {0};
+  rgt__message m;
+  rgt_status status = why(o, &s, &m);
+  rgt__session_close(&s);
+  return status == RGT_OK ? RGT_EXIT_DONE : rgt__message_print(&m);
+}

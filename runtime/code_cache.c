@@ -1,0 +1,178 @@
+/* code_cache.c -- compiled code on disk: local, disposable, checked by hash. Apart from the tuned database.
+ *
+ * An entry is published by its .program file, written last: it names the hash of the binary beside it. A binary that does not
+ * match is removed and counts as absent, so that a torn or altered entry only costs a compile.
+ */
+#include "runtime/code_cache.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/base/alloc.h"
+#include "runtime/base/file.h"
+
+enum { PATH_SIZE = 1024, CODE_MAX = 256 << 20, PROGRAM_MAX = 1 << 20 };
+
+struct rgt__code_cache {
+  char folder[PATH_SIZE - 128]; /* "" for none */
+};
+
+rgt_status rgt__code_cache_open(const char *folder, rgt__code_cache **out, rgt__error *err) {
+  rgt__code_cache *c = rgt__alloc_zero(1, sizeof *c);
+  if (!c) return rgt__error_nomem(err, sizeof *c);
+  rgt_status status = RGT_OK;
+  if (folder) {
+    if (strlen(folder) >= sizeof c->folder) status = rgt__error_set(err, RGT_EIO, "%s: path too long for a code cache", folder);
+    if (status == RGT_OK) status = rgt__file_make_folder(folder, err);
+    if (status == RGT_OK) status = rgt__file_private(folder, err);
+    if (status == RGT_OK) snprintf(c->folder, sizeof c->folder, "%s", folder);
+  }
+  if (status != RGT_OK) {
+    rgt__free(c);
+    return status;
+  }
+  *out = c;
+  return RGT_OK;
+}
+
+void rgt__code_cache_free(rgt__code_cache *c) { rgt__free(c); }
+
+const char *rgt__code_cache_folder(const rgt__code_cache *c) { return c->folder; }
+
+void rgt__code_entry_free(rgt__code_entry *e) {
+  if (!e) return;
+  rgt__free(e->code);
+  memset(e, 0, sizeof *e);
+}
+
+void rgt__code_cache_key(const rgt__digest *source, const char *toolchain, const char *target, rgt__digest *key) {
+  rgt__hash h;
+  rgt__hash_init(&h);
+  rgt__hash_text(&h, "ragtune code 1");
+  rgt__hash_bytes(&h, source->bytes, sizeof source->bytes);
+  rgt__hash_text(&h, toolchain);
+  rgt__hash_text(&h, target);
+  rgt__hash_int(&h, RGT_KARGS_VERSION);
+  rgt__hash_end(&h, key);
+}
+
+/* "<folder>/<kind>/<ab>/<hex><suffix>" */
+static void entry_path(const rgt__code_cache *c, const char *kind, const rgt__digest *key, const char *suffix, char path[PATH_SIZE]) {
+  char hex[RGT_DIGEST_HEX_MAX];
+  rgt__digest_hex(key, hex);
+  snprintf(path, PATH_SIZE, "%s/%s/%.2s/%s%s", c->folder, kind, hex, hex, suffix);
+}
+
+static rgt_status make_entry_folder(const rgt__code_cache *c, const char *kind, const rgt__digest *key, rgt__error *err) {
+  char path[PATH_SIZE];
+  entry_path(c, kind, key, "", path);
+  *strrchr(path, '/') = 0;
+  return rgt__file_make_folder(path, err);
+}
+
+static void remove_entry(const rgt__code_cache *c, const rgt__digest *key) {
+  static const char *const suffixes[] = {".program", ".bin", ".ptx", ".src"};
+  char path[PATH_SIZE];
+  for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+    entry_path(c, "code", key, suffixes[i], path);
+    unlink(path);
+  }
+}
+
+/* First line: "ragtune-code 1 <hash of binary> <bytes> <registers> <shared> <spill> <stack>"; then the program's text. */
+static rgt_status parse_head(const char *text, rgt__digest *hash, rgt__code_entry *e, const char **program) {
+  char hex[RGT_DIGEST_HEX_MAX] = "";
+  size_t bytes = 0;
+  int at = 0;
+  if (sscanf(text, "ragtune-code 1 %64s %zu %d %d %d %d%n", hex, &bytes, &e->registers, &e->shared_bytes, &e->spill_bytes,
+             &e->stack_bytes, &at) != 6 || text[at] != '\n' || !rgt__digest_parse(hex, hash))
+    return RGT_EMISS;
+  e->code_bytes = bytes;
+  *program = text + at + 1;
+  return RGT_OK;
+}
+
+static rgt_status read_entry(rgt__code_cache *c, const rgt__digest *key, rgt__code_entry *e, rgt__buffer *head, rgt__buffer *code) {
+  char path[PATH_SIZE];
+  rgt__digest want, have;
+  const char *program = NULL;
+  entry_path(c, "code", key, ".program", path);
+  if (rgt__file_read(path, PROGRAM_MAX, head, NULL) != RGT_OK || !head->data) return RGT_EMISS;
+  if (parse_head(head->data, &want, e, &program) != RGT_OK) return RGT_EMISS;
+  if (rgt__program_parse(program, &e->program, NULL) != RGT_OK) return RGT_EMISS;
+  if (e->program.kargs_version != RGT_KARGS_VERSION) return RGT_EMISS;
+  entry_path(c, "code", key, ".bin", e->path);
+  if (rgt__file_read(e->path, CODE_MAX, code, NULL) != RGT_OK || code->size != e->code_bytes || !code->data) return RGT_EMISS;
+  rgt__digest_of(code->data, code->size, &have);
+  return rgt__digest_equal(&want, &have) ? RGT_OK : RGT_EMISS;
+}
+
+rgt_status rgt__code_cache_get(rgt__code_cache *c, const rgt__digest *key, rgt__code_entry *out, rgt__error *err) {
+  char path[PATH_SIZE];
+  rgt__buffer head = {0}, code = {0};
+  if (!c->folder[0]) return RGT_EMISS;
+  rgt__code_entry *e = rgt__alloc_zero(1, sizeof *e);
+  if (!e) return rgt__error_nomem(err, sizeof *e);
+  rgt_status status = read_entry(c, key, e, &head, &code);
+  if (status == RGT_OK) {
+    *out = *e;
+  } else {
+    entry_path(c, "code", key, ".program", path);
+    if (access(path, F_OK) == 0) remove_entry(c, key);
+  }
+  rgt__buffer_free(&head);
+  rgt__buffer_free(&code);
+  rgt__free(e);
+  return status;
+}
+
+static rgt_status put_file(const rgt__code_cache *c, const rgt__digest *key, const char *suffix, const void *data, size_t n,
+                           rgt__error *err) {
+  char path[PATH_SIZE];
+  entry_path(c, "code", key, suffix, path);
+  return rgt__file_write(path, data, n, 0600, err);
+}
+
+rgt_status rgt__code_cache_put(rgt__code_cache *c, const rgt__digest *key, const rgt__compiled *compiled, const rgt__program *program,
+                               const char *source, size_t source_bytes, rgt__error *err) {
+  if (!c->folder[0]) return RGT_OK;
+  rgt__buffer head = {0};
+  rgt__digest hash;
+  char hex[RGT_DIGEST_HEX_MAX];
+  rgt__digest_of(compiled->code, compiled->code_bytes, &hash);
+  rgt__digest_hex(&hash, hex);
+  rgt__buffer_format(&head, "ragtune-code 1 %s %zu %d %d %d %d\n", hex, compiled->code_bytes, compiled->registers,
+                     compiled->shared_bytes, compiled->spill_bytes, compiled->stack_bytes);
+  rgt__program_format(program, &head);
+  rgt_status status = head.failed ? rgt__error_nomem(err, head.size) : make_entry_folder(c, "code", key, err);
+  if (status == RGT_OK) status = put_file(c, key, ".src", source, source_bytes, err);
+  if (status == RGT_OK && compiled->ptx) status = put_file(c, key, ".ptx", compiled->ptx, compiled->ptx_bytes, err);
+  if (status == RGT_OK) status = put_file(c, key, ".bin", compiled->code, compiled->code_bytes, err);
+  if (status == RGT_OK) status = put_file(c, key, ".program", head.data, head.size, err);
+  rgt__buffer_free(&head);
+  return status;
+}
+
+rgt_status rgt__code_cache_map_get(rgt__code_cache *c, const rgt__digest *local, rgt__digest *key) {
+  char path[PATH_SIZE];
+  rgt__buffer text = {0};
+  if (!c->folder[0]) return RGT_EMISS;
+  entry_path(c, "map", local, "", path);
+  rgt_status status = RGT_EMISS;
+  if (rgt__file_read(path, 256, &text, NULL) == RGT_OK && text.data && rgt__digest_parse(text.data, key)) status = RGT_OK;
+  rgt__buffer_free(&text);
+  return status;
+}
+
+rgt_status rgt__code_cache_map_put(rgt__code_cache *c, const rgt__digest *local, const rgt__digest *key, rgt__error *err) {
+  char path[PATH_SIZE], hex[RGT_DIGEST_HEX_MAX];
+  if (!c->folder[0]) return RGT_OK;
+  rgt__digest_hex(key, hex);
+  rgt_status status = make_entry_folder(c, "map", local, err);
+  entry_path(c, "map", local, "", path);
+  if (status == RGT_OK) status = rgt__file_write(path, hex, strlen(hex), 0600, err);
+  return status;
+}

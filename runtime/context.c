@@ -1,0 +1,122 @@
+/* context.c -- what a context holds, each thing made at its first use. */
+#include "runtime/context.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/file.h"
+
+void rgt__context_log(rgt_ctx *ctx, rgt_log_level level, const char *format, ...) {
+  char line[1200];
+  if (!ctx->log) return;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  ctx->log(ctx->log_user, level, line);
+}
+
+rgt_status rgt__context_families(rgt_ctx *ctx, rgt__families **out) {
+  rgt_status status = RGT_OK;
+  if (!ctx->sources) status = rgt__sources_open(ctx->template_dir[0] ? ctx->template_dir : NULL, &ctx->sources, &ctx->error);
+  if (status == RGT_OK && !ctx->families) status = rgt__families_open(ctx->sources, &ctx->families, &ctx->error);
+  if (status == RGT_OK) *out = ctx->families;
+  return status;
+}
+
+rgt_status rgt__context_db(rgt_ctx *ctx, rgt__tunedb **out) {
+  rgt__error why = {""};
+  if (!ctx->db) {
+    rgt_status status = rgt__tunedb_open(ctx->db_path, 0, &ctx->db, &why);
+    if (status == RGT_ENOMEM) return rgt__error_nomem(&ctx->error, 0);
+    if (status != RGT_OK) {
+      rgt__context_log(ctx, RGT_LOG_WARNING, "%s; results are kept in memory only", why.text);
+      snprintf(ctx->db_path, sizeof ctx->db_path, ":memory:");
+      status = rgt__tunedb_open(NULL, 0, &ctx->db, &ctx->error);
+      if (status != RGT_OK) return status;
+    } else if (rgt__tunedb_notice(ctx->db)[0]) {
+      rgt__context_log(ctx, RGT_LOG_WARNING, "%s", rgt__tunedb_notice(ctx->db));
+    }
+  }
+  *out = ctx->db;
+  return RGT_OK;
+}
+
+rgt_status rgt__context_toolchain(rgt_ctx *ctx, const char **out) {
+  if (!ctx->toolchain[0]) {
+    rgt_status status = ctx->device->ops->toolchain(ctx->device, ctx->toolchain, sizeof ctx->toolchain, &ctx->error);
+    if (status != RGT_OK) {
+      ctx->toolchain[0] = 0;
+      return status;
+    }
+  }
+  *out = ctx->toolchain;
+  return RGT_OK;
+}
+
+rgt_status rgt__context_device(rgt_ctx *ctx, const char *target, rgt__device **out, int *owned) {
+  const rgt__device *own = ctx->device;
+  *owned = 0;
+  if (!target || strcmp(target, own->ops->kind) == 0 || strcmp(target, own->info.target.name) == 0) {
+    *out = ctx->device;
+    return RGT_OK;
+  }
+  rgt__device_options o = {.env = &ctx->env};
+  rgt_status status;
+  if (strcmp(target, "cpu") == 0)
+    status = rgt__device_cpu_open(&o, out, &ctx->error);
+  else if (strncmp(target, "sm_", 3) == 0)
+    status = rgt__device_offline_cuda(&o, target, out, &ctx->error);
+  else
+    return rgt__error_set(&ctx->error, RGT_EINVAL, "target \"%s\" is unknown: cpu, %s, or sm_XX (sm_80, sm_90, ...)", target,
+                          own->info.target.name);
+  if (status == RGT_OK) *owned = 1;
+  return status;
+}
+
+rgt_status rgt__op_signature(const rgt_op *op, int64_t bucket, rgt_skew skew, rgt__signature_text *text, rgt__tunedb_signature *out,
+                             rgt__error *err) {
+  const rgt_op_desc *d = &op->desc;
+  rgt__signature s = {.op = *d, .bucket = bucket, .skew = skew == RGT_SKEW_UNKNOWN ? RGT_SKEW_UNIFORM : skew,
+                      .form = op->options.weight_form, .align_bytes = op->options.align_bytes, .order = op->options.order};
+  rgt_status status = rgt__signature_format(&s, text->text, err);
+  if (status == RGT_OK) status = rgt__op_format(d, text->op_text, err);
+  if (status != RGT_OK) return status;
+  static const char *const bias[] = {"b0", "b1", "b2", "b12"};
+  snprintf(text->op_class, sizeof text->op_class, "%s:%s:%s:%s:%s:%s", d->kind == RGT_MLP ? "mlp" : "linear", rgt__op_dtype_word(d->dtype),
+           rgt__op_act_word(d->act), bias[d->bias & 3], rgt__op_layout_word(d->layout), rgt__op_index_word(d->index_type));
+  *out = (rgt__tunedb_signature){.text = text->text,
+                                 .op_text = text->op_text,
+                                 .op_class = text->op_class,
+                                 .n_in = d->n_in,
+                                 .n_hidden = d->n_hidden,
+                                 .n_out = d->n_out,
+                                 .groups = d->groups,
+                                 .bucket = bucket,
+                                 .skew = rgt__op_skew_word(skew),
+                                 .form = rgt__op_form_word(s.form),
+                                 .order = rgt__op_order_word(s.order),
+                                 .align_bytes = s.align_bytes};
+  return RGT_OK;
+}
+
+void rgt__op_place(const rgt_op *op, rgt_policy policy, rgt__place_text *text, rgt__tunedb_place *out) {
+  const rgt__device_info *info = &op->ctx->device->info;
+  snprintf(text->policy, sizeof text->policy, "%s:%s:threads=%d", policy == RGT_POLICY_COLD ? "cold" : "warm",
+           policy == RGT_POLICY_GRAPH ? "graph" : "stream", info->n_threads);
+  *out = (rgt__tunedb_place){.device_class = info->class_text, .policy = text->policy};
+}
+
+/* verify.md's admission in the database's words; the handle's max_error replaces all of them. */
+void rgt__op_limits(const rgt_op *op, rgt__tunedb_limits *out) {
+  double e = op->options.max_error;
+  if (e > 0) {
+    *out = (rgt__tunedb_limits){e, e, e, e, NULL};
+  } else if (op->desc.dtype == RGT_F32) {
+    *out = (rgt__tunedb_limits){0x1p-20, 0, 0x1p-21, 0x1p-21, NULL};
+  } else {
+    double u = op->desc.dtype == RGT_F16 ? 0x1p-11 : 0x1p-8;
+    *out = (rgt__tunedb_limits){0, u, u, u, NULL};
+  }
+}

@@ -1,0 +1,92 @@
+/* context.h -- what stands behind the handles of ragtune.h. Private to the front door and what it joins. */
+#ifndef RGT_RUNTIME_CONTEXT_H
+#define RGT_RUNTIME_CONTEXT_H
+
+#include "generator/render.h"
+#include "runtime/base/environment.h"
+#include "runtime/code_cache.h"
+#include "runtime/device.h"
+#include "tunedb/tunedb.h"
+
+typedef enum rgt__mode { RGT_MODE_CACHE, RGT_MODE_TUNE, RGT_MODE_REPLAY, RGT_MODE_OFF } rgt__mode;
+
+struct rgt_ctx {
+  rgt__error error;
+  rgt__environment env;
+  rgt_log_fn log;
+  void *log_user;
+  rgt__mode mode;
+  char template_dir[512]; /* "" for the built-in families */
+  rgt__device *device;
+  rgt__code_cache *cache;
+  char cache_folder[768];
+  rgt__tunedb *db;        /* opened at its first use: rgt__context_db */
+  char db_path[768];
+  rgt__sources *sources;  /* likewise: rgt__context_families */
+  rgt__families *families;
+  char toolchain[256];    /* "" until asked for: it starts a process */
+  double peak_flops, peak_bytes; /* a second, measured at the first tuning; 0 before */
+  rgt_op *ops;            /* every op still open */
+};
+
+/* One loaded variant, ready to be called for some buckets. */
+typedef struct rgt__ready {
+  rgt__module *module;
+  rgt__program program;
+  rgt__plan plan;        /* of the last call: kept while rows and groups stay */
+  char variant[RGT_VARIANT_TEXT_MAX];
+} rgt__ready;
+
+enum { RGT_BUCKETS_MAX = 32 }; /* powers of two up to 2^31 */
+
+struct rgt_op {
+  rgt_ctx *ctx;
+  rgt_op *next;
+  rgt_op_desc desc;
+  rgt_op_options options;
+  int uses_pointers;
+  int64_t packed_w1_ld, packed_w1_stride, packed_w2_ld, packed_w2_stride; /* what 0 stands for in rgt_layer */
+  /* after prepare */
+  int prepared;
+  int64_t max_rows;
+  int n_ready;
+  rgt__ready *ready;                      /* owned */
+  rgt__ready *by_bucket[RGT_BUCKETS_MAX]; /* NULL: the built-in kernel */
+  void *workspace;                        /* device memory */
+  int64_t workspace_bytes;
+  float *hidden;                          /* built-in kernel's scratch, one row */
+  rgt_int64 *index_errors;                /* device memory: count, first row */
+};
+
+struct rgt_weights {
+  rgt_op *op;
+  int64_t groups;
+  rgt_layer layer1, layer2; /* pointer lists are the handle's own copies */
+};
+
+/* rgt__context_families -- the specs, read at the first call. RGT_ETEMPLATE, RGT_EIO, RGT_ENOMEM. */
+rgt_status rgt__context_families(rgt_ctx *ctx, rgt__families **out);
+/* rgt__context_db -- the tuned database; in memory with a warning where the file cannot be used. RGT_ENOMEM. */
+rgt_status rgt__context_db(rgt_ctx *ctx, rgt__tunedb **out);
+/* rgt__context_toolchain -- the compiler's identity. RGT_ENOCOMPILER, RGT_EIO. */
+rgt_status rgt__context_toolchain(rgt_ctx *ctx, const char **out);
+void rgt__context_log(rgt_ctx *ctx, rgt_log_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* rgt__context_device -- a device for `target`: the context's own for NULL, its kind or its target's name, else a compile-only
+ * one, which the caller closes (*owned = 1). */
+rgt_status rgt__context_device(rgt_ctx *ctx, const char *target, rgt__device **out, int *owned);
+
+/* signature of an op handle for one bucket, and the same as the database wants it (texts kept in *text) */
+typedef struct rgt__signature_text {
+  char text[RGT_SIGNATURE_TEXT_MAX], op_text[RGT_OP_TEXT_MAX], op_class[RGT_OP_TEXT_MAX];
+} rgt__signature_text;
+rgt_status rgt__op_signature(const rgt_op *op, int64_t bucket, rgt_skew skew, rgt__signature_text *text, rgt__tunedb_signature *out,
+                             rgt__error *err);
+/* place: device class and policy text ("warm:stream:threads=2") of this context */
+typedef struct rgt__place_text {
+  char policy[128];
+} rgt__place_text;
+void rgt__op_place(const rgt_op *op, rgt_policy policy, rgt__place_text *text, rgt__tunedb_place *out);
+/* admission of the handle as the database wants it */
+void rgt__op_limits(const rgt_op *op, rgt__tunedb_limits *out);
+
+#endif

@@ -1,0 +1,220 @@
+/* problem.c -- makes a problem by a seed, or copies the caller's case. */
+#include "runtime/problem.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "runtime/base/alloc.h"
+#include "runtime/base/number.h"
+#include "runtime/problem_parts.h"
+
+#define PASS_ROWS 256 /* verify.md: fewer let f16 sums through */
+
+int64_t rgt__problem_layer_in(const rgt_op_desc *op, int layer) {
+  if (layer == 1) return op->n_in;
+  return op->kind == RGT_MLP ? op->n_hidden : 0;
+}
+
+int64_t rgt__problem_layer_out(const rgt_op_desc *op, int layer) {
+  if (op->kind == RGT_MLP) return layer == 1 ? op->n_hidden : op->n_out;
+  return layer == 1 ? op->n_out : 0;
+}
+
+int rgt__problem_has_bias(const rgt_op_desc *op, int layer) {
+  return (op->bias & (layer == 1 ? RGT_BIAS_1 : RGT_BIAS_2)) != 0 && rgt__problem_layer_out(op, layer) > 0;
+}
+
+/* Bytes of a * b * c, INT64_MAX when it does not fit. */
+static int64_t product(int64_t a, int64_t b, int64_t c) {
+  int64_t v;
+  if (__builtin_mul_overflow(a, b, &v) || __builtin_mul_overflow(v, c, &v)) return INT64_MAX;
+  return v;
+}
+
+enum { X, INDEX, W1, B1, W2, B2, N_ARRAYS };
+
+static const char *const array_names[N_ARRAYS] = {"x", "index", "w1", "b1", "w2", "b2"};
+
+static void **array_of(rgt__problem *p, int i) {
+  void **const arrays[N_ARRAYS] = {&p->x, &p->index, &p->w1, &p->b1, &p->w2, &p->b2};
+  return arrays[i];
+}
+
+static void array_bytes(const rgt_op_desc *op, int64_t rows, int64_t bytes[N_ARRAYS]) {
+  int64_t element = (int64_t)rgt__number_bytes(op->dtype);
+  bytes[X] = product(rows, op->n_in, element);
+  bytes[INDEX] = product(rows, op->index_type == RGT_I64 ? 8 : 4, 1);
+  for (int layer = 1; layer <= 2; layer++) {
+    int64_t out = rgt__problem_layer_out(op, layer);
+    bytes[layer == 1 ? W1 : W2] = product(op->groups, rgt__op_weight_elems(op, layer), element);
+    bytes[layer == 1 ? B1 : B2] = rgt__problem_has_bias(op, layer) ? product(op->groups, out, element) : 0;
+  }
+}
+
+int64_t rgt__problem_bytes(const rgt_op_desc *op, int64_t rows) {
+  int64_t bytes[N_ARRAYS], sum = product(product(rows, op->n_out, 1), (int64_t)rgt__number_bytes(op->dtype), 1); /* y */
+  array_bytes(op, rows, bytes);
+  for (int i = 0; i < N_ARRAYS; i++) {
+    if (__builtin_add_overflow(sum, bytes[i], &sum)) return INT64_MAX;
+  }
+  return sum;
+}
+
+static int wanted(const rgt_op_desc *op, int i) {
+  if (i == W2) return op->kind == RGT_MLP;
+  if (i == B1 || i == B2) return rgt__problem_has_bias(op, i == B1 ? 1 : 2);
+  return 1;
+}
+
+static rgt_status allocate(rgt__problem *p, rgt__error *err) {
+  int64_t bytes[N_ARRAYS];
+  char text[RGT_OP_TEXT_MAX] = "the op";
+  array_bytes(&p->op, p->rows, bytes);
+  for (int i = 0; i < N_ARRAYS; i++) {
+    if (!wanted(&p->op, i)) continue;
+    void *a = (uint64_t)bytes[i] < SIZE_MAX / 2 ? rgt__alloc_zero(1, (size_t)bytes[i]) : NULL;
+    if (a) {
+      *array_of(p, i) = a;
+      continue;
+    }
+    rgt__op_format(&p->op, text, NULL);
+    return rgt__error_set(err, RGT_ENOMEM, "out of memory: %s of %s with %lld rows takes %lld bytes", array_names[i], text,
+                          (long long)p->rows, (long long)bytes[i]);
+  }
+  return RGT_OK;
+}
+
+void rgt__problem_free(rgt__problem *p) {
+  if (!p) return;
+  for (int i = 0; i < N_ARRAYS; i++) rgt__free(*array_of(p, i));
+  memset(p, 0, sizeof *p);
+}
+
+static void fill_normal(const rgt__problem *p, void *array, int64_t n, double scale, rgt__random *r) {
+  for (int64_t i = 0; array && i < n; i++) rgt__number_store(p->op.dtype, array, i, scale * rgt__random_normal(r));
+}
+
+/* Weights by 1/sqrt(K) keep z near 1, where every activation bends. */
+static void fill_random(rgt__problem *p, rgt__random *r) {
+  const rgt_op_desc *op = &p->op;
+  fill_normal(p, p->x, p->rows * op->n_in, 1, r);
+  fill_normal(p, p->w1, op->groups * rgt__op_weight_elems(op, 1), 1 / sqrt((double)op->n_in), r);
+  fill_normal(p, p->b1, op->groups * rgt__problem_layer_out(op, 1), 0.5, r);
+  if (op->kind != RGT_MLP) return;
+  fill_normal(p, p->w2, op->groups * rgt__op_weight_elems(op, 2), 1 / sqrt((double)op->n_hidden), r);
+  fill_normal(p, p->b2, op->groups * op->n_out, 0.5, r);
+}
+
+/* Rows of no group: NaN and both infinities, which a product with zero does not hide. */
+static void poison_rows(rgt__problem *p) {
+  static const double bad[] = {NAN, INFINITY, -INFINITY};
+  int64_t n = p->op.n_in;
+  for (int64_t row = 0; row < p->rows; row++) {
+    int64_t g = rgt__problem_index_at(p, row);
+    if (g >= 0 && g < p->op.groups) continue;
+    for (int64_t k = 0; k < n; k++) rgt__number_store(p->op.dtype, p->x, row * n + k, bad[(row + k) % 3]);
+  }
+}
+
+static void poison_array(const rgt__problem *p, void *array, int64_t group, int64_t n) {
+  for (int64_t i = 0; array && i < n; i++) rgt__number_store(p->op.dtype, array, group * n + i, NAN);
+}
+
+static rgt_status poison_unused(rgt__problem *p, rgt__error *err) {
+  unsigned char *used = rgt__alloc_zero((size_t)p->op.groups, 1);
+  if (!used) return rgt__error_nomem(err, (size_t)p->op.groups);
+  for (int64_t row = 0; row < p->rows; row++) {
+    int64_t g = rgt__problem_index_at(p, row);
+    if (g >= 0 && g < p->op.groups) used[g] = 1;
+  }
+  for (int64_t g = 0; g < p->op.groups; g++) {
+    if (used[g]) continue;
+    poison_array(p, p->w1, g, rgt__op_weight_elems(&p->op, 1));
+    poison_array(p, p->b1, g, rgt__problem_layer_out(&p->op, 1));
+    poison_array(p, p->w2, g, rgt__op_weight_elems(&p->op, 2));
+    poison_array(p, p->b2, g, p->op.n_out);
+  }
+  rgt__free(used);
+  return RGT_OK;
+}
+
+static int64_t count_live(const rgt__problem *p) {
+  int64_t n = 0;
+  for (int64_t row = 0; row < p->rows; row++) {
+    int64_t g = rgt__problem_index_at(p, row);
+    n += g >= 0 && g < p->op.groups;
+  }
+  return n;
+}
+
+static rgt_status make_index(rgt__problem *p, const rgt__problem_options *o, rgt__random *r, rgt__error *err) {
+  int64_t first = 0, n = p->op.groups, n_masked = 0;
+  if (o->index) {
+    if (p->rows) memcpy(p->index, o->index, (size_t)p->rows * (p->op.index_type == RGT_I64 ? 8 : 4));
+    return RGT_OK;
+  }
+  if (o->kind != RGT_PROBLEM_BENCH) {
+    double share = o->masked < 0 ? 0 : o->masked > 1 ? 1 : o->masked;
+    n_masked = (int64_t)((double)p->rows * share);
+    if (o->nan_unused && n >= 3) n--; /* the last group has no rows */
+    if (n < p->op.groups && o->kind == RGT_PROBLEM_BOUND) first = 1; /* or the first one */
+  }
+  return rgt__problem_index_make(p, o->skew, n_masked, first, n, r, err);
+}
+
+static int64_t rows_of(const rgt_op_desc *op, const rgt__problem_options *o) {
+  if (o->index || o->kind == RGT_PROBLEM_BENCH) return o->rows;
+  int64_t rows = o->rows > PASS_ROWS ? o->rows : PASS_ROWS;
+  return o->kind == RGT_PROBLEM_EXACT ? rgt__exact_rows(op, rows, o->masked) : rows;
+}
+
+rgt_status rgt__problem_make(const rgt_op_desc *op, const rgt__problem_options *o, rgt__problem *out, rgt__error *err) {
+  rgt__problem p = {.op = *op, .rows = rows_of(op, o), .form = o->form, .finite = 1};
+  rgt__exact exact;
+  rgt__random r;
+  rgt__random_seed(&r, o->seed);
+  rgt_status status = allocate(&p, err);
+  if (status == RGT_OK) status = make_index(&p, o, &r, err);
+  if (status == RGT_OK && o->kind == RGT_PROBLEM_EXACT) {
+    status = rgt__exact_plan(op, count_live(&p), &exact, err);
+    if (status == RGT_OK) rgt__exact_fill(&p, &exact, &r);
+    p.sparse_x = 1;
+  } else if (status == RGT_OK) {
+    fill_random(&p, &r);
+  }
+  if (status == RGT_OK && o->kind != RGT_PROBLEM_BENCH) {
+    poison_rows(&p);
+    if (o->nan_unused) status = poison_unused(&p, err);
+  }
+  if (status == RGT_OK) {
+    *out = p;
+  } else {
+    rgt__problem_free(&p);
+  }
+  return status;
+}
+
+rgt_status rgt__problem_from_case(const rgt_op_desc *op, const rgt_case *data, rgt_weight_form form, rgt__problem *out,
+                                  rgt__error *err) {
+  rgt__problem p = {.op = *op, .rows = data->rows, .form = form};
+  const void *const from[N_ARRAYS] = {data->x, data->index, data->w1, data->b1, data->w2, data->b2};
+  int64_t bytes[N_ARRAYS];
+  if (data->rows < 0 || data->rows > RGT_COUNT_MAX)
+    return rgt__error_set(err, RGT_EINVAL, "case: rows is %lld: a whole number from 0 to %lld", (long long)data->rows,
+                          (long long)RGT_COUNT_MAX);
+  array_bytes(op, data->rows, bytes);
+  for (int i = 0; i < N_ARRAYS; i++) {
+    if (wanted(op, i) && bytes[i] && !from[i])
+      return rgt__error_set(err, RGT_EINVAL, "case: %s is missing, and the op needs it", array_names[i]);
+  }
+  rgt_status status = allocate(&p, err);
+  for (int i = 0; status == RGT_OK && i < N_ARRAYS; i++) {
+    if (wanted(op, i) && bytes[i]) memcpy(*array_of(&p, i), from[i], (size_t)bytes[i]);
+  }
+  if (status == RGT_OK) {
+    *out = p;
+  } else {
+    rgt__problem_free(&p);
+  }
+  return status;
+}

@@ -1,0 +1,119 @@
+/* ragtune.c -- the front door: contexts. */
+#include "runtime/ragtune.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/alloc.h"
+#include "runtime/base/file.h"
+#include "runtime/context.h"
+
+static rgt_status parse_mode(const char *word, rgt__mode *out, rgt__error *err) {
+  static const char *const words[] = {"cache", "tune", "replay", "off"};
+  for (int i = 0; i < 4; i++)
+    if (!word || strcmp(word, words[i]) == 0) {
+      *out = (rgt__mode)i;
+      return RGT_OK;
+    }
+  return rgt__error_set(err, RGT_EINVAL, "mode (RAGTUNE_MODE) is \"%s\"; it can be cache, tune, replay or off", word);
+}
+
+/* "<XDG folder>/ragtune", else "<HOME>/<below>/ragtune"; "" where neither is set. XDG wants absolute paths and says to ignore others. */
+static void user_folder(const rgt__environment *env, rgt__environment_name xdg, const char *below, char *out, size_t size) {
+  const char *base = rgt__environment_get(env, xdg), *home = rgt__environment_get(env, RGT_ENV_HOME);
+  if (base && base[0] == '/')
+    snprintf(out, size, "%s/ragtune", base);
+  else if (home && home[0] == '/')
+    snprintf(out, size, "%s/%s/ragtune", home, below);
+  else
+    out[0] = 0;
+}
+
+static void choose_paths(rgt_ctx *ctx, const rgt_options *o) {
+  char folder[700];
+  const char *db = o->database ? o->database : rgt__environment_get(&ctx->env, RGT_ENV_RAGTUNE_DB);
+  const char *cache = o->cache_dir ? o->cache_dir : rgt__environment_get(&ctx->env, RGT_ENV_RAGTUNE_CACHE);
+  const char *templates = o->template_dir ? o->template_dir : rgt__environment_get(&ctx->env, RGT_ENV_RAGTUNE_TEMPLATES);
+  user_folder(&ctx->env, RGT_ENV_XDG_DATA_HOME, ".local/share", folder, sizeof folder);
+  if (db)
+    snprintf(ctx->db_path, sizeof ctx->db_path, "%s", db);
+  else if (folder[0])
+    snprintf(ctx->db_path, sizeof ctx->db_path, "%s/tuned.db", folder);
+  else {
+    snprintf(ctx->db_path, sizeof ctx->db_path, ":memory:");
+    rgt__context_log(ctx, RGT_LOG_WARNING, "HOME and XDG_DATA_HOME are unset: results are kept in memory only; RAGTUNE_DB can name a file");
+  }
+  user_folder(&ctx->env, RGT_ENV_XDG_CACHE_HOME, ".cache", folder, sizeof folder);
+  snprintf(ctx->cache_folder, sizeof ctx->cache_folder, "%s", cache ? cache : folder);
+  snprintf(ctx->template_dir, sizeof ctx->template_dir, "%s", templates ? templates : "");
+}
+
+static rgt_status open_cache(rgt_ctx *ctx) {
+  rgt__error why = {""};
+  if (ctx->cache_folder[0]) {
+    rgt_status status = rgt__code_cache_open(ctx->cache_folder, &ctx->cache, &why);
+    if (status == RGT_OK) return RGT_OK;
+    rgt__context_log(ctx, RGT_LOG_WARNING, "%s; compiled code is not kept", why.text);
+  }
+  return rgt__code_cache_open(NULL, &ctx->cache, &ctx->error);
+}
+
+static rgt_status open_device(rgt_ctx *ctx, const rgt_options *o) {
+  const char *name = o->device ? o->device : rgt__environment_get(&ctx->env, RGT_ENV_RAGTUNE_DEVICE);
+  rgt__device_options device = {.env = &ctx->env, .threads = o->threads};
+  if (!name || strcmp(name, "auto") == 0) name = rgt__device_cuda_present(&ctx->env) ? "cuda" : "cpu";
+  if (strcmp(name, "cpu") == 0) return rgt__device_cpu_open(&device, &ctx->device, &ctx->error);
+  if (strncmp(name, "cuda", 4) == 0 && (name[4] == 0 || (name[4] == ':' && name[5]))) {
+    char *end = NULL;
+    errno = 0;
+    long ordinal = name[4] ? strtol(name + 5, &end, 10) : 0;
+    if ((!end || *end == 0) && ordinal >= 0 && ordinal < 1024 && !errno) {
+      device.ordinal = (int)ordinal;
+      return rgt__device_cuda_open(&device, &ctx->device, &ctx->error);
+    }
+  }
+  return rgt__error_set(&ctx->error, RGT_EINVAL, "device is \"%s\"; it can be auto, cpu, cuda or cuda:N", name);
+}
+
+rgt_status rgt_open(const rgt_options *options, rgt_ctx **out) {
+  static const rgt_options defaults = {.struct_size = sizeof defaults};
+  const rgt_options *o = options ? options : &defaults;
+  rgt_ctx *ctx = rgt__alloc_zero(1, sizeof *ctx);
+  *out = ctx;
+  if (!ctx) return RGT_ENOMEM;
+  if (o->struct_size != sizeof *o)
+    return rgt__error_set(&ctx->error, RGT_EINVAL, "rgt_options.struct_size is %zu; this library's is %zu", o->struct_size, sizeof *o);
+  ctx->log = o->log;
+  ctx->log_user = o->log_user;
+  rgt_status status = rgt__environment_read(&ctx->env, &ctx->error);
+  if (status != RGT_OK) return status;
+  choose_paths(ctx, o);
+  status = parse_mode(o->mode ? o->mode : rgt__environment_get(&ctx->env, RGT_ENV_RAGTUNE_MODE), &ctx->mode, &ctx->error);
+  if (status == RGT_OK) status = open_device(ctx, o);
+  if (status == RGT_OK) status = open_cache(ctx);
+  return status;
+}
+
+void rgt_close(rgt_ctx *ctx) {
+  if (!ctx) return;
+  while (ctx->ops) rgt_op_free(ctx->ops);
+  rgt__families_free(ctx->families);
+  rgt__sources_free(ctx->sources);
+  rgt__tunedb_close(ctx->db);
+  rgt__code_cache_free(ctx->cache);
+  if (ctx->device) ctx->device->ops->close(ctx->device);
+  rgt__environment_free(&ctx->env);
+  rgt__free(ctx);
+}
+
+const char *rgt_errmsg(const rgt_ctx *ctx) { return ctx ? ctx->error.text : "out of memory"; }
+
+const char *rgt_db_path(const rgt_ctx *ctx) { return ctx->db_path; }
+
+rgt_status rgt_op_parse(rgt_ctx *ctx, const char *text, rgt_op_desc *desc) { return rgt__op_parse(text, desc, ctx ? &ctx->error : NULL); }
+
+rgt_status rgt_op_format(rgt_ctx *ctx, const rgt_op_desc *desc, char text[RGT_OP_TEXT_MAX]) {
+  return rgt__op_format(desc, text, ctx ? &ctx->error : NULL);
+}

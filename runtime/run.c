@@ -1,0 +1,143 @@
+/* run.c -- rgt_op_run: the hot path. Nothing here allocates after prepare, starts a compiler or asks the database.
+ *
+ * A call is: check what could make a wild access, fill in kargs, take the variant of the rows' bucket, launch its steps. The
+ * program's formulas are evaluated only when rows or groups differ from the call before.
+ */
+#include <string.h>
+
+#include "runtime/base/alloc.h"
+#include "runtime/base/number.h"
+#include "runtime/builtin.h"
+#include "runtime/prepare.h"
+#include "runtime/thread_pool.h"
+
+#define LIKELY(c) __builtin_expect(!!(c), 1)
+
+static rgt_status bad(rgt_op *op, const char *what, int64_t value, const char *right) {
+  return rgt__error_set(&op->ctx->error, RGT_EINVAL, "%s is %lld; it can be %s", what, (long long)value, right);
+}
+
+static rgt_status check_args(rgt_op *op, const rgt_args *a) {
+  const rgt_op_desc *d = &op->desc;
+  if (a->struct_size != sizeof *a)
+    return rgt__error_set(&op->ctx->error, RGT_EINVAL, "rgt_args.struct_size is %zu; this library's is %zu", a->struct_size, sizeof *a);
+  if (a->rows < 0 || a->rows > RGT_COUNT_MAX) return bad(op, "rows", a->rows, "0 to 2147483647");
+  if (a->rows == 0) return RGT_OK;
+  if (a->groups < 0 || a->groups > RGT_COUNT_MAX) return bad(op, "groups", a->groups, "0 (the op's) to 2147483647");
+  if (!a->x || !a->index || !a->y)
+    return rgt__error_set(&op->ctx->error, RGT_EINVAL, "%s is NULL with %lld rows", !a->x ? "x" : !a->index ? "index" : "y", (long long)a->rows);
+  if (a->ld_x != 0 && a->ld_x < d->n_in) return bad(op, "ld_x", a->ld_x, "0 (packed), or n_in and more");
+  if (a->ld_y != 0 && a->ld_y < d->n_out) return bad(op, "ld_y", a->ld_y, "0 (packed), or n_out and more");
+  if (a->x_div > 1 || a->x_div < 0 || a->y_mode != RGT_Y_SET || a->order != op->options.order || a->row_scale || a->layer3.w || a->layer3.w_ptrs)
+    return rgt__error_set(&op->ctx->error, RGT_EUNSUPPORTED, "x_div, y_mode, order, row_scale or layer3: this version takes 1, RGT_Y_SET, the op's order, NULL and NULL");
+  if (a->weights && a->weights->op != op)
+    return rgt__error_set(&op->ctx->error, RGT_EINVAL, "weights belong to another op; make them with rgt_weights_new(this op, ...)");
+  if (a->weights) return a->groups > a->weights->groups ? bad(op, "groups", a->groups, "no more than the weights'") : RGT_OK;
+  rgt_status status = rgt__prepare_check_layer(op, &a->layer1, 1);
+  return status == RGT_OK && d->kind == RGT_MLP ? rgt__prepare_check_layer(op, &a->layer2, 2) : status;
+}
+
+static int64_t packed(int64_t given, int64_t packed_value) { return given ? given : packed_value; }
+
+static void fill_kargs(const rgt_op *op, const rgt_args *a, rgt_kargs *k) {
+  const rgt_op_desc *d = &op->desc;
+  const rgt_layer *l1 = a->weights ? &a->weights->layer1 : &a->layer1, *l2 = a->weights ? &a->weights->layer2 : &a->layer2;
+  int64_t mid = d->kind == RGT_MLP ? d->n_hidden : d->n_out;
+  memset(k, 0, sizeof *k);
+  k->x = a->x;
+  k->index = a->index;
+  k->y = a->y;
+  k->rows = a->rows;
+  k->groups = a->groups ? a->groups : a->weights ? a->weights->groups : d->groups;
+  k->ld_x = packed(a->ld_x, d->n_in);
+  k->ld_y = packed(a->ld_y, d->n_out);
+  k->x_div = 1;
+  k->w1 = l1->w ? l1->w : (const void *)l1->w_ptrs;
+  k->b1 = l1->b ? l1->b : (const void *)l1->b_ptrs;
+  k->ld_w1 = packed(l1->ld_w, op->packed_w1_ld);
+  k->stride_w1 = packed(l1->stride_w, k->ld_w1 * op->packed_w1_stride);
+  k->stride_b1 = packed(l1->stride_b, mid);
+  k->flags = l1->b_ptrs ? RGT_KARGS_B1_POINTERS : 0;
+  k->n_index_errors = op->index_errors;
+  k->first_index_error = op->index_errors + 1;
+  if (d->kind != RGT_MLP) return;
+  k->w2 = l2->w ? l2->w : (const void *)l2->w_ptrs;
+  k->b2 = l2->b ? l2->b : (const void *)l2->b_ptrs;
+  k->ld_w2 = packed(l2->ld_w, op->packed_w2_ld);
+  k->stride_w2 = packed(l2->stride_w, k->ld_w2 * op->packed_w2_stride);
+  k->stride_b2 = packed(l2->stride_b, d->n_out);
+  if (l2->b_ptrs) k->flags |= RGT_KARGS_B2_POINTERS;
+}
+
+/* ---- the built-in kernel, on all threads ---- */
+
+typedef struct builtin_job {
+  rgt_op *op;
+  const rgt_kargs *k;
+} builtin_job;
+
+static void builtin_part(void *user, int64_t part, int64_t n_parts) {
+  const builtin_job *job = user;
+  rgt_op *op = job->op;
+  int64_t rows = job->k->rows, first = rows / n_parts * part + (part < rows % n_parts ? part : rows % n_parts);
+  int64_t n = rows / n_parts + (part < rows % n_parts);
+  rgt__builtin_run(&op->desc, op->options.weight_form, op->ctx->device->info.target.name, job->k, first, n,
+                   op->hidden + part * op->desc.n_hidden);
+}
+
+static rgt_status run_builtin(rgt_op *op, const rgt_kargs *k) {
+  const rgt__device_info *info = &op->ctx->device->info;
+  if (strcmp(info->target.device, "cpu") != 0 || !rgt__builtin_supports(&op->desc))
+    return rgt__error_set(&op->ctx->error, RGT_ENOTREADY, "the op is not prepared; call rgt_op_prepare first");
+  if (!op->hidden) { /* once, and in prepare for a prepared op */
+    size_t bytes = (size_t)op->desc.n_hidden * (size_t)info->n_threads * sizeof *op->hidden;
+    op->hidden = rgt__alloc(bytes);
+    if (!op->hidden) return rgt__error_nomem(&op->ctx->error, bytes);
+  }
+  builtin_job job = {op, k};
+  double work = (double)k->rows * (double)(op->desc.n_in + op->desc.n_out) * (double)(op->desc.n_hidden ? op->desc.n_hidden : 1);
+  int64_t n_parts = work < 50000 ? 1 : info->n_threads;
+  if (n_parts > k->rows) n_parts = k->rows;
+  rgt__pool_run(info->n_threads, n_parts, builtin_part, &job);
+  return RGT_OK;
+}
+
+static int64_t index_value(const rgt_op *op, const void *index, int64_t row) {
+  return op->desc.index_type == RGT_I64 ? ((const int64_t *)index)[row] : ((const int32_t *)index)[row];
+}
+
+/* The counters are the device's; on the CPU they are read at once and cleared for the next call. */
+static rgt_status report_index_errors(rgt_op *op, const rgt_kargs *k) {
+  long long n = op->index_errors[0], first = op->index_errors[1];
+  op->index_errors[0] = 0;
+  op->index_errors[1] = INT64_MAX;
+  return rgt__error_set(&op->ctx->error, RGT_EINDEX,
+                        "index[%lld] is %lld; it can be -1 (masked) to %lld; %lld such row%s, their y is 0", first,
+                        (long long)index_value(op, k->index, first), (long long)k->groups - 1, n, n == 1 ? "" : "s");
+}
+
+static int bucket_of(int64_t rows) { return rows <= 1 ? 0 : 64 - __builtin_clzll((unsigned long long)rows - 1); }
+
+rgt_status rgt_op_run(rgt_op *op, const rgt_args *args, void *stream) {
+  rgt_kargs k;
+  rgt__device *d = op->ctx->device;
+  rgt_status status = check_args(op, args);
+  if (status != RGT_OK || args->rows == 0) return status;
+  if (op->prepared && args->rows > op->max_rows)
+    return rgt__error_set(&op->ctx->error, RGT_ESIZE, "rows is %lld; the op was prepared for at most %lld", (long long)args->rows, (long long)op->max_rows);
+  fill_kargs(op, args, &k);
+  rgt__ready *ready = op->prepared ? op->by_bucket[bucket_of(k.rows)] : NULL;
+  if (LIKELY(ready)) {
+    if (ready->plan.rows != k.rows || ready->plan.groups != k.groups) rgt__plan_make(&ready->program, &d->info, k.rows, k.groups, &ready->plan);
+    if (!ready->plan.valid || ready->plan.workspace_bytes > op->workspace_bytes) ready = NULL;
+  }
+  status = LIKELY(ready) ? d->ops->launch(d, ready->module, &ready->program, &ready->plan, &k, op->workspace, stream, &op->ctx->error)
+                         : run_builtin(op, &k);
+  if (status == RGT_OK && op->index_errors[0] != 0) status = report_index_errors(op, &k);
+  return status;
+}
+
+rgt_status rgt_sync(rgt_op *op, void *stream) {
+  rgt__device *d = op->ctx->device;
+  return d->ops->sync(d, stream, &op->ctx->error);
+}

@@ -1,0 +1,126 @@
+/* verify_report.c -- rgt_verify: variants against the float64 reference, each with its verdict. */
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/alloc.h"
+#include "runtime/builtin.h"
+#include "runtime/callable.h"
+#include "runtime/inspect.h"
+#include "runtime/prepare.h"
+#include "runtime/thread_pool.h"
+
+typedef struct verifying {
+  rgt_op *op;
+  const rgt_verify_options *o;
+  rgt_verify_fn fn;
+  void *user;
+  rgt__inspect in;
+  rgt__verify *verify;
+  rgt__candidate *c, *twins; /* twins: of ops whose activation has no exact pass; else NULL */
+  int n, n_wrong;
+} verifying;
+
+static int needs_twin(const rgt_op *op) { return op->desc.act != RGT_ACT_NONE && op->desc.act != RGT_ACT_RELU; }
+
+static int tell(verifying *v, const char *variant, rgt_outcome outcome, const rgt__verify_result *r, const char *reason) {
+  static const rgt__verify_result none = {.pass = "", .row = -1, .column = -1};
+  if (!r) r = &none;
+  rgt_verdict verdict = {.variant = variant, .outcome = outcome, .pass = r->pass ? r->pass : "", .row = r->row, .column = r->column, .value = r->value,
+                         .expected = r->expected, .bound = r->bound, .error_share = r->error_share, .reason = reason};
+  if (outcome == RGT_TRIAL_WRONG) v->n_wrong++;
+  return v->fn(v->user, &verdict);
+}
+
+static rgt_status both_passes(verifying *v, const rgt__callable *bound, const rgt__callable *exact, const rgt__numeric *numeric, rgt__verify_result *r) {
+  rgt_status status = rgt__verify_bound(v->verify, bound, numeric, r, &v->op->ctx->error);
+  if (status != RGT_OK || r->status != RGT_OK) return status;
+  double share = r->error_share;
+  status = rgt__verify_exact(v->verify, exact, r, &v->op->ctx->error);
+  if (status == RGT_OK && r->status == RGT_OK) r->error_share = share;
+  return status;
+}
+
+/* The built-in kernel has the default variant's bits, so its numeric facts too. */
+static rgt_status verify_builtin(verifying *v) {
+  rgt__variant fallback;
+  rgt__numeric numeric;
+  rgt__verify_result r;
+  rgt_op_desc relu = rgt__op_relu_twin(&v->op->desc);
+  rgt__builtin_callable plain = {&v->op->desc, v->op->options.weight_form}, twin = {&relu, v->op->options.weight_form};
+  rgt__callable bound = rgt__callable_builtin(&plain, v->op->ctx->device), exact = rgt__callable_builtin(&twin, v->op->ctx->device);
+  rgt_status status = rgt__prepare_default(v->op, "cpu", &fallback);
+  if (status == RGT_OK) status = rgt__variant_numeric(v->in.maker.families, &fallback, &v->op->desc, &numeric, &v->op->ctx->error);
+  memset(&r, 0, sizeof r);
+  if (status == RGT_OK) status = both_passes(v, &bound, needs_twin(v->op) ? &exact : &bound, &numeric, &r);
+  if (status != RGT_OK) return status;
+  return tell(v, "builtin", r.status == RGT_OK ? RGT_TRIAL_OK : RGT_TRIAL_WRONG, &r, r.reason) ? RGT_EINTERRUPTED : RGT_OK;
+}
+
+static rgt_status render_and_compile(verifying *v) {
+  rgt__error *err = &v->op->ctx->error;
+  rgt_op_desc relu = rgt__op_relu_twin(&v->op->desc);
+  size_t n = (size_t)v->in.space.n + 1;
+  v->c = rgt__alloc_zero(n, sizeof *v->c);
+  v->twins = needs_twin(v->op) ? rgt__alloc_zero(n, sizeof *v->twins) : NULL;
+  if (!v->c || (needs_twin(v->op) && !v->twins)) return rgt__error_nomem(err, n * sizeof *v->c);
+  rgt_status status = RGT_OK;
+  for (v->n = 0; v->n < v->in.space.n && status == RGT_OK; v->n++) {
+    const rgt__variant *variant = &v->in.space.variants[v->n];
+    status = rgt__candidate_render(&v->in.maker, variant, &v->op->desc, &v->c[v->n], err);
+    if (status == RGT_OK && v->twins) status = rgt__candidate_render(&v->in.maker, variant, &relu, &v->twins[v->n], err);
+  }
+  int threads = rgt__pool_affinity();
+  if (status == RGT_OK) status = rgt__candidate_compile_all(&v->in.maker, v->c, v->n, threads, 0, NULL, NULL, err);
+  if (status == RGT_OK && v->twins) status = rgt__candidate_compile_all(&v->in.maker, v->twins, v->n, threads, 0, NULL, NULL, err);
+  return status;
+}
+
+static rgt_status verify_candidate(verifying *v, int i) {
+  rgt__candidate *c = &v->c[i], *twin = v->twins ? &v->twins[i] : c;
+  rgt__device *d = v->in.device;
+  rgt__verify_result r;
+  memset(&r, 0, sizeof r);
+  const rgt__candidate *failed = c->outcome != RGT_TRIAL_OK ? c : twin->outcome != RGT_TRIAL_OK ? twin : NULL;
+  if (failed) return tell(v, c->text, failed->outcome, NULL, failed->reason) ? RGT_EINTERRUPTED : RGT_OK;
+  rgt_status status = rgt__candidate_load(&v->in.maker, c, &v->op->ctx->error);
+  if (status == RGT_OK) status = rgt__candidate_load(&v->in.maker, twin, &v->op->ctx->error);
+  rgt__candidate_callable own = {c, v->in.maker.facts.form}, exact = {twin, v->in.maker.facts.form};
+  rgt__callable call = rgt__callable_candidate(&own, d), call_exact = rgt__callable_candidate(&exact, d);
+  if (status == RGT_OK) status = both_passes(v, &call, &call_exact, &c->numeric, &r);
+  rgt__candidate_unload(d, c);
+  rgt__candidate_unload(d, twin);
+  if (status != RGT_OK) return status;
+  return tell(v, c->text, r.status == RGT_OK ? RGT_TRIAL_OK : RGT_TRIAL_WRONG, &r, r.reason) ? RGT_EINTERRUPTED : RGT_OK;
+}
+
+static rgt_status verify_variants(verifying *v) {
+  rgt_status status = render_and_compile(v);
+  for (int i = 0; i < v->n && status == RGT_OK; i++) status = verify_candidate(v, i);
+  return status;
+}
+
+rgt_status rgt_verify(rgt_op *op, const rgt_verify_options *options, rgt_verify_fn fn, void *user) {
+  static const rgt_verify_options defaults = {.struct_size = sizeof defaults};
+  verifying v = {.op = op, .o = options ? options : &defaults, .fn = fn, .user = user};
+  rgt__error *err = &op->ctx->error;
+  if (v.o->struct_size != sizeof *v.o)
+    return rgt__error_set(err, RGT_EINVAL, "rgt_verify_options.struct_size is %zu; this library's is %zu", v.o->struct_size, sizeof *v.o);
+  if (v.o->rows < 0 || v.o->rows > RGT_COUNT_MAX) return rgt__error_set(err, RGT_EINVAL, "rows is %lld; it can be 0 (256) to 2147483647", (long long)v.o->rows);
+  int builtin = v.o->variant && strcmp(v.o->variant, "builtin") == 0;
+  if (builtin && (strcmp(op->ctx->device->ops->kind, "cpu") != 0 || !rgt__builtin_supports(&op->desc)))
+    return rgt__error_set(err, RGT_EINVAL, "variant \"builtin\" is the CPU's, for f32");
+  rgt__verify_plan plan = {.op = op->desc, .form = op->options.weight_form, .rows = v.o->rows, .seed = v.o->seed ? v.o->seed : 1, .data = v.o->data};
+  rgt_status status = rgt__inspect_open(op, NULL, builtin ? NULL : v.o->variant, v.o->sample, v.o->seed, !builtin, &v.in);
+  if (status == RGT_OK) status = rgt__verify_open(&plan, &v.verify, err);
+  if (status == RGT_OK) status = builtin ? verify_builtin(&v) : verify_variants(&v);
+  for (int i = 0; i < v.in.space.n; i++) {
+    if (v.c) rgt__candidate_free(v.in.device, &v.c[i]);
+    if (v.twins) rgt__candidate_free(v.in.device, &v.twins[i]);
+  }
+  rgt__free(v.c);
+  rgt__free(v.twins);
+  rgt__verify_free(v.verify);
+  rgt__inspect_close(&v.in);
+  if (status == RGT_OK && v.n_wrong > 0) status = rgt__error_set(err, RGT_EWRONG, "%d variant%s wrong", v.n_wrong, v.n_wrong == 1 ? " is" : "s are");
+  return status;
+}

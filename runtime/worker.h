@@ -1,0 +1,54 @@
+/* worker.h -- where candidates are run: verified and timed. In this process for now; the child process of a later version
+ * stands behind the same functions, so what passes here is plain data or a candidate's source, program and code.
+ *
+ * One task at a time: a task is one signature, the unit of work.
+ */
+#ifndef RGT_RUNTIME_WORKER_H
+#define RGT_RUNTIME_WORKER_H
+
+#include "runtime/candidate.h"
+#include "runtime/problem.h"
+#include "runtime/verify.h"
+
+typedef struct rgt__worker rgt__worker;
+
+typedef struct rgt__worker_task {
+  rgt_op_desc op;
+  rgt_weight_form form;
+  int64_t rows;
+  rgt_skew skew;
+  const void *index; /* NULL, or rows entries to time with */
+  rgt_policy policy;
+  uint64_t seed;
+} rgt__worker_task;
+
+/* One batch of calls. */
+typedef struct rgt__worker_sample {
+  int64_t call_ps; /* a call of the batch */
+  int64_t n_calls;
+} rgt__worker_sample;
+
+typedef struct rgt__worker_ops {
+  /* begin -- makes the task's data on the device. RGT_ENOMEM. end frees it. */
+  rgt_status (*begin)(rgt__worker *w, const rgt__worker_task *task, rgt__error *err);
+  void (*end)(rgt__worker *w);
+  /* check -- bound pass, cases, rule 7b; then the exact pass with `twin` (the candidate itself, its relu twin, or NULL: not
+   * now). Loads what is not loaded. A wrong result is RGT_OK with result->status RGT_EWRONG. Needs no task. */
+  rgt_status (*check)(rgt__worker *w, rgt__candidate *c, rgt__candidate *twin, rgt__verify_result *result, rgt__error *err);
+  /* round -- one batch of each candidate, in the given order, each long enough for the clock. A candidate whose program is not
+   * valid for the task, or whose workspace does not fit, gets call_ps -1. */
+  rgt_status (*round)(rgt__worker *w, rgt__candidate *const *c, int n, rgt__worker_sample *samples, rgt__error *err);
+  /* loop -- one batch of the plain loop: for each row, its group's weights, scalar C, one thread. call_ps -1 where there is none. */
+  rgt_status (*loop)(rgt__worker *w, rgt__worker_sample *sample, rgt__error *err);
+  void (*close)(rgt__worker *w);
+} rgt__worker_ops;
+
+struct rgt__worker {
+  const rgt__worker_ops *ops;
+};
+
+/* rgt__worker_open_local -- a worker in this process, for one op. maker and device are borrowed. */
+rgt_status rgt__worker_open_local(const rgt__candidate_maker *maker, const rgt_op_desc *op, const rgt_case *data, uint64_t verify_seed,
+                                  int64_t verify_rows, rgt__worker **out, rgt__error *err);
+
+#endif

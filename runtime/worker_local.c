@@ -1,0 +1,210 @@
+/* worker_local.c -- the worker in this process.
+ *
+ * Timing: a batch is as many calls as make it a thousand times the clock's own cost and at least BATCH_PS, found once for each
+ * candidate and kept. Before a batch comes one call outside it, since the candidate before it left its own data in the
+ * caches; where a call is long enough to be a batch of its own, it warms itself only the first time. With a cold policy every batch
+ * is one call after a flush.
+ */
+#include <string.h>
+
+#include "runtime/base/alloc.h"
+#include "runtime/base/number.h"
+#include "runtime/bench_data.h"
+#include "runtime/callable.h"
+#include "runtime/plain_loop.h"
+#include "runtime/worker.h"
+
+#define BATCH_PS ((int64_t)60 * 1000 * 1000)      /* 60 us */
+#define LONG_CALL_PS ((int64_t)1000 * 1000 * 1000) /* 1 ms */
+
+typedef struct batch_size { /* calls of a batch, by the program that runs */
+  const rgt__candidate *candidate; /* NULL: the plain loop */
+  int64_t n_calls;
+} batch_size;
+
+typedef struct local_worker {
+  rgt__worker base;
+  const rgt__candidate_maker *maker;
+  rgt__verify *verify;
+  int64_t clock_ps; /* cost of reading the clock */
+  int has_task;
+  rgt__worker_task task;
+  rgt__bench_data data;
+  float *hidden; /* plain loop's */
+  batch_size *sizes;
+  int n_sizes, sizes_capacity;
+} local_worker;
+
+static int64_t measure_clock(rgt__device *d) {
+  int64_t least = INT64_MAX;
+  for (int i = 0; i < 50; i++) {
+    int64_t t0 = d->ops->now_ps(d, NULL), t1 = t0;
+    while (t1 == t0) t1 = d->ops->now_ps(d, NULL);
+    if (t1 - t0 < least) least = t1 - t0;
+  }
+  return least;
+}
+
+static void local_end(rgt__worker *w) {
+  local_worker *l = (local_worker *)w;
+  if (l->has_task) rgt__bench_data_close(l->maker->device, &l->data);
+  rgt__free(l->hidden);
+  l->hidden = NULL;
+  l->has_task = 0;
+  l->n_sizes = 0;
+}
+
+static rgt_status local_begin(rgt__worker *w, const rgt__worker_task *task, rgt__error *err) {
+  local_worker *l = (local_worker *)w;
+  local_end(w);
+  rgt_status status = rgt__bench_data_open(l->maker->device, task, &l->data, err);
+  if (status != RGT_OK) return status;
+  l->task = *task;
+  l->has_task = 1;
+  l->hidden = rgt__alloc_zero((size_t)(task->op.n_hidden + 1), sizeof *l->hidden);
+  if (!l->hidden) {
+    local_end(w);
+    return rgt__error_nomem(err, (size_t)task->op.n_hidden * sizeof *l->hidden);
+  }
+  return RGT_OK;
+}
+
+static rgt_status local_check(rgt__worker *w, rgt__candidate *c, rgt__candidate *twin, rgt__verify_result *result, rgt__error *err) {
+  local_worker *l = (local_worker *)w;
+  rgt__device *d = l->maker->device;
+  rgt_status status = rgt__candidate_load(l->maker, c, err);
+  if (status == RGT_OK && twin) status = rgt__candidate_load(l->maker, twin, err);
+  if (status != RGT_OK) return status;
+  rgt__candidate_callable callable = {c, l->maker->facts.form}, exact = {twin, l->maker->facts.form};
+  rgt__callable run = rgt__callable_candidate(&callable, d), run_exact = rgt__callable_candidate(&exact, d);
+  status = rgt__verify_bound(l->verify, &run, &c->numeric, result, err);
+  if (status == RGT_OK && result->status == RGT_OK && twin) {
+    double share = result->error_share;
+    status = rgt__verify_exact(l->verify, &run_exact, result, err);
+    if (status == RGT_OK && result->status == RGT_OK) result->error_share = share;
+  }
+  return status;
+}
+
+/* ---- one call of what is timed: a candidate, or the plain loop ---- */
+
+typedef struct timed {
+  rgt__candidate *candidate; /* NULL: the plain loop */
+  rgt__plan plan;
+} timed;
+
+static rgt_status call(local_worker *l, const timed *t, rgt__error *err) {
+  rgt__device *d = l->maker->device;
+  if (!t->candidate) {
+    rgt__plain_loop(&l->data.problem.op, &l->data.k, l->hidden);
+    return RGT_OK;
+  }
+  return d->ops->launch(d, t->candidate->module, &t->candidate->program, &t->plan, &l->data.k, l->data.workspace, NULL, err);
+}
+
+static rgt_status batch(local_worker *l, const timed *t, int64_t n_calls, int64_t *total_ps, rgt__error *err) {
+  rgt__device *d = l->maker->device;
+  rgt_status status = d->ops->sync(d, NULL, err);
+  int64_t start = d->ops->now_ps(d, NULL);
+  for (int64_t i = 0; i < n_calls && status == RGT_OK; i++) status = call(l, t, err);
+  if (status == RGT_OK) status = d->ops->sync(d, NULL, err);
+  *total_ps = d->ops->now_ps(d, NULL) - start;
+  return status;
+}
+
+static rgt_status remember_size(local_worker *l, const rgt__candidate *c, int64_t n_calls, rgt__error *err) {
+  if (l->n_sizes == l->sizes_capacity) {
+    int capacity = l->sizes_capacity ? 2 * l->sizes_capacity : 64;
+    batch_size *grown = rgt__realloc(l->sizes, (size_t)capacity * sizeof *grown);
+    if (!grown) return rgt__error_nomem(err, (size_t)capacity * sizeof *grown);
+    l->sizes = grown;
+    l->sizes_capacity = capacity;
+  }
+  l->sizes[l->n_sizes++] = (batch_size){c, n_calls};
+  return RGT_OK;
+}
+
+/* Doubles the calls until a batch is long enough, twice over to see past the first touches. */
+static rgt_status find_size(local_worker *l, const timed *t, int64_t *n_calls, rgt__error *err) {
+  for (int i = 0; i < l->n_sizes; i++)
+    if (l->sizes[i].candidate == t->candidate) {
+      *n_calls = l->sizes[i].n_calls;
+      return RGT_OK;
+    }
+  int64_t want = 1000 * l->clock_ps > BATCH_PS ? 1000 * l->clock_ps : BATCH_PS, n = 1, total = 0;
+  if (l->task.policy == RGT_POLICY_COLD) want = 0;
+  rgt_status status = RGT_OK;
+  do {
+    status = batch(l, t, n, &total, err);
+    if (status == RGT_OK && total < LONG_CALL_PS) status = batch(l, t, n, &total, err);
+    if (status != RGT_OK) return status;
+    if (total >= want) break;
+    int64_t factor = total > 0 ? want / total + 1 : 64;
+    n *= factor < 2 ? 2 : factor > 64 ? 64 : factor;
+  } while (n < ((int64_t)1 << 24));
+  *n_calls = n;
+  return remember_size(l, t->candidate, n, err);
+}
+
+static rgt_status sample(local_worker *l, const timed *t, rgt__worker_sample *out, rgt__error *err) {
+  rgt__device *d = l->maker->device;
+  int64_t n_calls = 1, total = 0;
+  rgt_status status = find_size(l, t, &n_calls, err);
+  if (status != RGT_OK) return status;
+  if (l->task.policy == RGT_POLICY_COLD)
+    d->ops->flush_cache(d);
+  else if (n_calls > 1)
+    status = call(l, t, err);
+  if (status == RGT_OK) status = batch(l, t, n_calls, &total, err);
+  if (status == RGT_OK) *out = (rgt__worker_sample){total / n_calls, n_calls};
+  return status;
+}
+
+static rgt_status local_round(rgt__worker *w, rgt__candidate *const *c, int n, rgt__worker_sample *samples, rgt__error *err) {
+  local_worker *l = (local_worker *)w;
+  rgt__device *d = l->maker->device;
+  for (int i = 0; i < n; i++) {
+    timed t = {.candidate = c[i]};
+    rgt__plan_make(&c[i]->program, &d->info, l->data.k.rows, l->data.k.groups, &t.plan);
+    samples[i] = (rgt__worker_sample){-1, 0};
+    if (!t.plan.valid || rgt__bench_data_workspace(d, &l->data, t.plan.workspace_bytes, NULL) != RGT_OK) continue;
+    rgt_status status = sample(l, &t, &samples[i], err);
+    if (status != RGT_OK) return status;
+  }
+  return RGT_OK;
+}
+
+static rgt_status local_loop(rgt__worker *w, rgt__worker_sample *out, rgt__error *err) {
+  local_worker *l = (local_worker *)w;
+  timed t = {.candidate = NULL};
+  *out = (rgt__worker_sample){-1, 0};
+  if (strcmp(l->maker->device->ops->kind, "cpu") != 0 || l->task.op.dtype != RGT_F32 || l->task.form != RGT_STACKED) return RGT_OK;
+  return sample(l, &t, out, err);
+}
+
+static void local_close(rgt__worker *w) {
+  local_worker *l = (local_worker *)w;
+  local_end(w);
+  rgt__verify_free(l->verify);
+  rgt__free(l->sizes);
+  rgt__free(l);
+}
+
+static const rgt__worker_ops local_ops = {local_begin, local_end, local_check, local_round, local_loop, local_close};
+
+rgt_status rgt__worker_open_local(const rgt__candidate_maker *maker, const rgt_op_desc *op, const rgt_case *data, uint64_t verify_seed,
+                                  int64_t verify_rows, rgt__worker **out, rgt__error *err) {
+  local_worker *l = rgt__alloc_zero(1, sizeof *l);
+  if (!l) return rgt__error_nomem(err, sizeof *l);
+  rgt__verify_plan plan = {.op = *op, .form = maker->facts.form, .rows = verify_rows, .seed = verify_seed, .data = data};
+  l->base.ops = &local_ops;
+  l->maker = maker;
+  rgt_status status = rgt__verify_open(&plan, &l->verify, err);
+  if (status != RGT_OK) {
+    rgt__free(l);
+    return status;
+  }
+  l->clock_ps = measure_clock(maker->device);
+  *out = &l->base;
+  return RGT_OK;
+}

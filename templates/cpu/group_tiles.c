@@ -1,0 +1,147 @@
+/* group_tiles.c -- rows sorted by group, then tiles of rows of one group through both layers.
+ *
+ *     step 0, 1   a stable counting sort of row numbers (lib/group_sort.h); masked rows are done with there
+ *     step 2      parts take tiles, so that one large group is shared by threads like many small ones
+ *
+ * over=0  lanes are rows (lib/tile_rows.h): weights as they lie, in either layout
+ * over=1  lanes are outputs (lib/tile_outputs.h): weights as they lie for kn, or packed once for each group that a part meets
+ * Every sum is one chain over k from its bias: all variants have the same bits, class seq, whatever rows share a tile. */
+//% include("lib/kargs.h")
+
+//% include("cpu/lib/vec.h")
+//% include("cpu/lib/shuffle.h")
+//% include("cpu/lib/act.h")
+//% include("cpu/lib/call.h")
+//% include("cpu/lib/groups.h")
+//% include("cpu/lib/group_sort.h")
+enum { TILE_SUMS = BLOCK * VECTORS };
+//% include("cpu/lib/tile.h")
+//% include("cpu/lib/tile_rows.h")
+//% include("cpu/lib/tile_outputs.h")
+
+/* The spec's workspace formula knows these. */
+enum {
+  KN = LAYOUT == LAYOUT_KN,
+  HIDDEN_PITCH = (N_HIDDEN + 15) / 16 * 16 + 16, /* never a multiple of 4096 bytes: rows would meet in one set of the cache */
+  BLOCKS_FIT = 65536 / (BLOCK * HIDDEN_PITCH),
+  BLOCKS = BLOCKS_FIT < 1 ? 1 : BLOCKS_FIT > 8 ? 8 : BLOCKS_FIT,
+  TILE_ROWS = OVER ? BLOCK * BLOCKS : TILE,
+  CHUNK = BLOCK == 6 ? 48 : 32, /* over=0: outputs between two transposes; a multiple of BLOCK and LANES */
+};
+
+/* What a part keeps for itself: over=0 x and hidden, transposed; over=1 hidden and the packed weights. */
+typedef struct part_memory {
+  float *hidden, *x;
+  float *packed1, *packed2;
+  rgt_int64 packed_group; /* whose weights are packed, or -1 */
+} part_memory;
+
+VEC_INLINE rgt_int64 part_memory_size(void) {
+  if (!OVER) return TILE * ((rgt_int64)N_IN + N_HIDDEN);
+  const rgt_int64 hidden = IS_MLP ? TILE_ROWS * (rgt_int64)HIDDEN_PITCH : 0;
+  if (!PACKED) return hidden;
+  return hidden + outputs_packed_size(N_IN, IS_MLP ? N_HIDDEN : N_OUT) + (IS_MLP ? outputs_packed_size(N_HIDDEN, N_OUT) : 0);
+}
+
+VEC_INLINE part_memory part_memory_at(float *base) {
+  part_memory m;
+  m.hidden = base;
+  m.x = base + TILE * (rgt_int64)N_HIDDEN;
+  m.packed1 = base + (IS_MLP ? TILE_ROWS * (rgt_int64)HIDDEN_PITCH : 0);
+  m.packed2 = m.packed1 + outputs_packed_size(N_IN, N_HIDDEN);
+  m.packed_group = -1;
+  return m;
+}
+
+/* The last layer of a tile whose lanes are rows: CHUNK outputs, then back to rows. */
+VEC_INLINE void last_layer_chunk(const float *w, rgt_int64 ld, const float *b, const float *from, rgt_int64 n_k, rgt_int64 first,
+                                 rgt_int64 n_n, int vectors, int act, rgt_int64 n_rows, float *const *y) {
+  float yt[CHUNK * TILE] __attribute__((aligned(64)));
+  float *to[TILE];
+  rows_layer(KN, w, ld, b, from, n_k, first, n_n, vectors, act, yt);
+  for (rgt_int64 n = 0; n < n_n; n += LANES) {
+    for (rgt_int64 i = 0; i < n_rows; i++) to[i] = y[i] + first + n;
+    rows_unpack(yt + n * TILE, n_n - n < LANES ? n_n - n : LANES, n_rows, to);
+  }
+}
+
+VEC_INLINE void last_layer(const float *w, rgt_int64 ld, const float *b, const float *from, rgt_int64 n_k, int vectors, int act,
+                           rgt_int64 n_rows, float *const *y) {
+  rgt_int64 n = 0;
+  for (; n + CHUNK <= N_OUT; n += CHUNK) last_layer_chunk(w, ld, b, from, n_k, n, CHUNK, vectors, act, n_rows, y);
+  if (N_OUT % CHUNK) last_layer_chunk(w, ld, b, from, n_k, n, N_OUT % CHUNK, vectors, act, n_rows, y);
+}
+
+/* Lanes are rows; vectors of them, a constant. */
+VEC_INLINE void tile_over_rows(const rgt_kargs *k, rgt_int64 g, const part_memory *m, int vectors, rgt_int64 n_rows,
+                               const float *const *x, float *const *y) {
+  rows_pack(x, vectors, N_IN, m->x);
+  if (IS_MLP) {
+    rows_layer(KN, weights1(k, g), k->ld_w1, bias1(k, g), m->x, N_IN, 0, N_HIDDEN, vectors, ACT, m->hidden);
+    last_layer(weights2(k, g), k->ld_w2, bias2(k, g), m->hidden, N_HIDDEN, vectors, ACT_NONE, n_rows, y);
+  } else {
+    last_layer(weights1(k, g), k->ld_w1, bias1(k, g), m->x, N_IN, vectors, ACT, n_rows, y);
+  }
+}
+
+/* Lanes are outputs. */
+VEC_INLINE void tile_over_outputs(const rgt_kargs *k, rgt_int64 g, part_memory *m, rgt_int64 n_rows, const float *const *x,
+                                  float *const *y) {
+  const float *w1 = weights1(k, g), *w2 = IS_MLP ? weights2(k, g) : w1;
+  if (PACKED && m->packed_group != g) {
+    outputs_pack(KN, w1, k->ld_w1, N_IN, IS_MLP ? N_HIDDEN : N_OUT, m->packed1);
+    if (IS_MLP) outputs_pack(KN, w2, k->ld_w2, N_HIDDEN, N_OUT, m->packed2);
+    m->packed_group = g;
+  }
+  const float *from1 = PACKED ? m->packed1 : w1, *from2 = PACKED ? m->packed2 : w2;
+  const rgt_int64 ld1 = PACKED ? PANEL : k->ld_w1, ld2 = PACKED ? PANEL : k->ld_w2;
+  if (IS_MLP) {
+    float *h[TILE_ROWS];
+    for (rgt_int64 i = 0; i < n_rows; i++) h[i] = m->hidden + i * HIDDEN_PITCH;
+    outputs_layer(PACKED, from1, ld1, bias1(k, g), x, N_IN, N_HIDDEN, n_rows, ACT, h);
+    outputs_layer(PACKED, from2, ld2, bias2(k, g), (const float *const *)h, N_HIDDEN, N_OUT, n_rows, ACT_NONE, y);
+  } else {
+    outputs_layer(PACKED, from1, ld1, bias1(k, g), x, N_IN, N_OUT, n_rows, ACT, y);
+  }
+}
+
+/* n_rows >= 1 rows of group g, whose numbers are at `numbers`. */
+static void tile(const rgt_kargs *k, rgt_int64 g, part_memory *m, const int *numbers, rgt_int64 n_rows) {
+  const float *x[TILE_ROWS];
+  float *y[TILE_ROWS];
+  for (rgt_int64 i = 0; i < TILE_ROWS; i++) {
+    const rgt_int64 r = numbers[i < n_rows ? i : n_rows - 1];
+    x[i] = (const float *)k->x + r * k->ld_x;
+    y[i] = (float *)k->y + r * k->ld_y;
+  }
+  if (OVER)
+    tile_over_outputs(k, g, m, n_rows, x, y);
+  else if (VECTORS > 1 && n_rows <= LANES)
+    tile_over_rows(k, g, m, 1, n_rows, x, y);
+  else
+    tile_over_rows(k, g, m, VECTORS, n_rows, x, y);
+}
+
+static void compute(const rgt_kargs *k, const group_sort *s, float *memory, rgt_int64 part, rgt_int64 n_parts) {
+  const rgt_int64 n_tiles = s->tile_first[k->groups], end = call_share(n_tiles, part + 1, n_parts);
+  rgt_int64 t = call_share(n_tiles, part, n_parts);
+  if (t == end) return;
+  part_memory m = part_memory_at(memory + sort_aligned(part_memory_size()) * part);
+  for (rgt_int64 g = sort_group_of_tile(k, s, t); t < end; t++) {
+    while (t >= s->tile_first[g + 1]) g++;
+    const rgt_int64 first = s->row_first[g] + (t - s->tile_first[g]) * TILE_ROWS;
+    const rgt_int64 left = s->row_first[g + 1] - first;
+    tile(k, g, &m, s->rows_of_groups + first, left < TILE_ROWS ? left : TILE_ROWS);
+  }
+}
+
+__attribute__((visibility("default"))) void KERNEL(group_tiles)(const rgt_kargs *k, void *workspace, int step, rgt_int64 part,
+                                                                rgt_int64 n_parts) {
+  const group_sort s = sort_layout(k, workspace);
+  if (step == 0)
+    sort_count(k, &s, INDEX_BITS, part, n_parts);
+  else if (step == 1)
+    sort_place(k, &s, INDEX_BITS, TILE_ROWS, N_OUT, part, n_parts);
+  else
+    compute(k, &s, (float *)s.counts, part, n_parts);
+}

@@ -1,0 +1,90 @@
+/* tile_rows.h -- register tiles whose lanes are rows. Weights are broadcast from where they lie, in either layout, so nothing is
+ * packed but x. Needs vec.h, shuffle.h, act.h, tile.h; VECTORS (of rows) and BLOCK (outputs) are constants.
+ *
+ * Inside a tile everything is transposed: value i of tile row j lies at [i * TILE + j], TILE = VECTORS * LANES.
+ * Each sum starts at its bias and is a chain over k: class seq. Lanes past the last row hold that row once more: no sum of
+ * one row ever meets another row's. */
+enum { TILE = VECTORS * LANES };
+
+/* x of the tile's rows, transposed. row[j] for j < vectors * LANES; vectors is a constant. */
+VEC_INLINE void rows_pack(const float *const *row, int vectors, rgt_int64 n_k, float *xt) {
+  for (int v = 0; v < vectors; v++, row += LANES, xt += LANES) {
+    vf a[LANES];
+    rgt_int64 k = 0;
+    for (; k + LANES <= n_k; k += LANES) {
+      UNROLL
+      for (int i = 0; i < LANES; i++) a[i] = vf_load(row[i] + k);
+      vf_transpose(a);
+      UNROLL
+      for (int i = 0; i < LANES; i++) vf_store(xt + (k + i) * TILE, a[i]);
+    }
+    if (k < n_k) {
+      UNROLL
+      for (int i = 0; i < LANES; i++) a[i] = vf_load_part(row[i] + k, n_k - k);
+      vf_transpose(a);
+      UNROLL
+      for (int i = 0; i < LANES; i++)
+        if (k + i < n_k) vf_store(xt + (k + i) * TILE, a[i]);
+    }
+  }
+}
+
+/* yt[n_n <= LANES columns][TILE] to column 0 of the first n_rows rows. */
+VEC_INLINE void rows_unpack(const float *yt, rgt_int64 n_n, rgt_int64 n_rows, float *const *row) {
+  for (rgt_int64 first = 0; first < n_rows; first += LANES) {
+    vf a[LANES];
+    UNROLL
+    for (int i = 0; i < LANES; i++) a[i] = i < n_n ? vf_load(yt + i * TILE + first) : vf_zero();
+    vf_transpose(a);
+    UNROLL
+    for (int i = 0; i < LANES; i++) {
+      if (first + i >= n_rows) break;
+      if (n_n == LANES)
+        vf_store(row[first + i], a[i]);
+      else
+        vf_store_part(row[first + i], a[i], n_n);
+    }
+  }
+}
+
+/* n <= BLOCK outputs for vectors * LANES rows; vectors and n are constants. Weight (n, k) is at w[n * ld_n + k * ld_k]. */
+VEC_INLINE void rows_block(const float *w, rgt_int64 ld_n, rgt_int64 ld_k, const float *b, const float *xt, rgt_int64 n_k,
+                           int vectors, int n, int act, float *yt) {
+  vf sum[BLOCK * VECTORS];
+  UNROLL
+  for (int i = 0; i < n; i++) {
+    const vf start = b ? vf_set1(b[i]) : vf_zero();
+    UNROLL
+    for (int v = 0; v < vectors; v++) sum[i * vectors + v] = start;
+  }
+  for (rgt_int64 k = 0; k < n_k; k++, w += ld_k, xt += TILE) {
+    vf x[VECTORS];
+    UNROLL
+    for (int v = 0; v < vectors; v++) x[v] = vf_load(xt + v * LANES);
+    UNROLL
+    for (int i = 0; i < n; i++) {
+      const vf wi = vf_set1(w[i * ld_n]);
+      UNROLL
+      for (int v = 0; v < vectors; v++) sum[i * vectors + v] = vf_fma(x[v], wi, sum[i * vectors + v]);
+    }
+  }
+  tile_act(act, sum, n * vectors);
+  UNROLL
+  for (int i = 0; i < n; i++) {
+    UNROLL
+    for (int v = 0; v < vectors; v++) vf_store(yt + i * TILE + v * LANES, sum[i * vectors + v]);
+  }
+}
+
+/* A layer's outputs [first, first + n_n) into yt, output `first` at yt[0]; vectors is a constant, n_n mostly. */
+VEC_INLINE void rows_layer(int layout_kn, const float *w, rgt_int64 ld, const float *b, const float *xt, rgt_int64 n_k,
+                           rgt_int64 first, rgt_int64 n_n, int vectors, int act, float *yt) {
+  const rgt_int64 ld_n = layout_kn ? 1 : ld, ld_k = layout_kn ? ld : 1;
+  w += first * ld_n;
+  b = b ? b + first : b;
+  rgt_int64 n = 0;
+  for (; n + BLOCK <= n_n; n += BLOCK) rows_block(w + n * ld_n, ld_n, ld_k, b ? b + n : b, xt, n_k, vectors, BLOCK, act, yt + n * TILE);
+  UNROLL
+  for (int left = 1; left < BLOCK; left++) /* one of these; a constant decides which */
+    if (n_n - n == left) rows_block(w + n * ld_n, ld_n, ld_k, b ? b + n : b, xt, n_k, vectors, left, act, yt + n * TILE);
+}

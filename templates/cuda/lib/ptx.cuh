@@ -1,0 +1,51 @@
+/* ptx.cuh -- every PTX instruction that the templates name, each a function, so that this file alone is not C++. */
+
+DEV u64 global_address(const void *p) { return (u64)__cvta_generic_to_global(p); }
+
+/* Read-only for the whole kernel: global memory through the non-coherent path. N words of 4 bytes at an N * 4 aligned address. */
+template <int N> DEV void load_words(const void *p, u32 (&w)[N]);
+template <> __device__ __forceinline__ void load_words<1>(const void *p, u32 (&w)[1]) {
+  asm("ld.global.nc.b32 %0, [%1];" : "=r"(w[0]) : "l"(global_address(p)));
+}
+template <> __device__ __forceinline__ void load_words<2>(const void *p, u32 (&w)[2]) {
+  asm("ld.global.nc.v2.b32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(global_address(p)));
+}
+template <> __device__ __forceinline__ void load_words<4>(const void *p, u32 (&w)[4]) {
+  asm("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];"
+      : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
+      : "l"(global_address(p)));
+}
+DEV u16 load_half_word(const void *p) {
+  u16 v;
+  asm("ld.global.nc.b16 %0, [%1];" : "=h"(v) : "l"(global_address(p)));
+  return v;
+}
+DEV i64 load_i64(const void *p) {
+  i64 v;
+  asm("ld.global.nc.b64 %0, [%1];" : "=l"(v) : "l"(global_address(p)));
+  return v;
+}
+
+DEV float f32_of_bits(u32 bits) { return __uint_as_float(bits); }
+DEV u32 bits_of_f32(float v) { return __float_as_uint(v); }
+DEV float f32_of_f16(u16 v) {
+  float f;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(v));
+  return f;
+}
+DEV u16 f16_of_f32(float f) { /* to nearest even; NaN stays NaN */
+  u16 v;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(v) : "f"(f));
+  return v;
+}
+template <int SM> DEV u16 bf16_of_f32(float f) { /* to nearest even; NaN stays NaN */
+  if constexpr (SM >= 80) {
+    u16 v;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(v) : "f"(f));
+    return v;
+  } else {
+    u32 b = bits_of_f32(f);
+    if ((b & 0x7fffffffu) > 0x7f800000u) return (u16)(b >> 16 | 0x40u);
+    return (u16)((b + 0x7fffu + (b >> 16 & 1u)) >> 16);
+  }
+}

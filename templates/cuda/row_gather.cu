@@ -1,0 +1,143 @@
+/* row_gather.cu -- every row reads its own group's weights; LANES threads make OUTPUTS neighbouring outputs of one row.
+ *
+ * A slot is LANES threads of a block. Work is numbered row by row, in tiles of OUTPUTS outputs. The linear op is one kernel; the
+ * MLP is two, with the hidden values of [rows, n_hidden] in the workspace as f32, or, fused, one in which a block keeps the
+ * hidden values of FUSED_ROWS rows in shared memory. The last two run the same sums in the same order.
+ */
+//% include("cuda/lib/base.cuh")
+//% include("cuda/lib/ptx.cuh")
+//% include("cuda/lib/number.cuh")
+//% include("cuda/lib/act.cuh")
+//% include("cuda/lib/layer.cuh")
+//% include("cuda/lib/sums.cuh")
+
+enum : int { SLOTS = THREADS / LANES };
+static_assert(THREADS % 32 == 0 && 32 % LANES == 0 && 4 % CHUNK == 0 && 4 % OUTPUTS == 0, "shapes that the sums know");
+
+template <int LAYER> struct tiles {
+  enum : int { per_row = (layer<LAYER>::N + OUTPUTS - 1) / OUTPUTS };
+};
+
+DEV from_global<elem, ALIGNED> x_row(const rgt_kargs &k, i64 row) { return {(const elem *)k.x + row * k.ld_x}; }
+DEV elem *y_row(const rgt_kargs &k, i64 row) { return (elem *)k.y + row * k.ld_y; }
+
+/* The tile that a slot works on, of those that begin at `first`: work is numbered row by row. */
+struct place {
+  i64 row;
+  int tile;
+  bool live; /* false past the last tile: such threads only take part in the shuffles */
+};
+
+/* The one 64-bit division is of the block's first tile; what lies past it fits 32 bits. */
+template <int LAYER> DEV place place_of(const rgt_kargs &k, i64 first) {
+  enum : int { PER_ROW = tiles<LAYER>::per_row };
+  const i64 row = first / PER_ROW;
+  const u32 slot = threadIdx.x / LANES, past = (u32)(first - row * PER_ROW) + slot;
+  return {row + past / PER_ROW, (int)(past % PER_ROW), first + slot < k.rows * PER_ROW};
+}
+
+/* The same where a block works on the FUSED_ROWS rows from `first` on, and stands at their tile `at`. */
+template <int LAYER> DEV place place_in_block(const rgt_kargs &k, i64 first, int at) {
+  enum : int { PER_ROW = tiles<LAYER>::per_row };
+  const int tile = at + (int)threadIdx.x / LANES, r = tile / PER_ROW;
+  return {first + r, tile % PER_ROW, tile < FUSED_ROWS * PER_ROW && first + r < k.rows};
+}
+
+DEV i64 group_at(const rgt_kargs &k, const place &p, bool count) {
+  return p.live ? group_of(k, p.row, count && p.tile == 0 && threadIdx.x % LANES == 0) : -1;
+}
+
+/* Bias and activation. */
+template <int LAYER> DEV void finish(const rgt_kargs &k, i64 group, int o, float (&sum)[OUTPUTS]) {
+  typedef layer<LAYER> L;
+  if constexpr (L::BIAS) {
+    float bias[OUTPUTS];
+    load_outputs<L::N>(bias_of<LAYER>(k, group), o, bias);
+#pragma unroll
+    for (int i = 0; i < OUTPUTS; i++) sum[i] = __fadd_rn(sum[i], bias[i]);
+  }
+  if constexpr (L::ACTIVE)
+#pragma unroll
+    for (int i = 0; i < OUTPUTS; i++) sum[i] = act_f32(sum[i]);
+}
+
+template <int N, class Y> DEV void store_tile(Y *to, int o, const float (&v)[OUTPUTS]) {
+#pragma unroll
+  for (int i = 0; i < OUTPUTS; i++)
+    if (N % OUTPUTS == 0 || o + i < N) store(to + o + i, v[i]);
+}
+
+/* One tile of one row: sums, bias, activation, store to `to` (the row's first output). A row without a group stores zeros where
+ * ZEROS is set, and is otherwise left alone: nothing reads its hidden values. Called by whole warps. */
+template <int LAYER, bool ZEROS, class X, class Y>
+DEV void do_tile(const rgt_kargs &k, const place &p, i64 group, const X &x, Y *to) {
+  typedef layer<LAYER> L;
+  const int lane = (int)threadIdx.x % LANES, o = p.tile * OUTPUTS;
+  float sum[OUTPUTS];
+#pragma unroll
+  for (int i = 0; i < OUTPUTS; i++) sum[i] = 0.0f;
+  if (group >= 0) lane_sums<L::K, L::N>(x, weights_of<LAYER>(k, group), L::ld(k), o, lane, sum);
+  if constexpr (LANES > 1) add_lanes(sum);
+  if (!p.live || lane != 0) return;
+  if (group >= 0) {
+    finish<LAYER>(k, group, o, sum);
+    store_tile<L::N>(to, o, sum);
+  } else if constexpr (ZEROS) {
+    store_tile<L::N>(to, o, sum);
+  }
+}
+
+//% if fused_rows > 0 then
+enum : int { HIDDEN_PITCH = (N_HIDDEN + 3) / 4 * 4 };
+
+ENTRY __launch_bounds__(THREADS, 1) KERNEL(row_gather)(const __grid_constant__ rgt_kargs k, void *workspace) {
+  __shared__ float hidden[FUSED_ROWS * HIDDEN_PITCH];
+  (void)workspace;
+#pragma unroll 1
+  for (i64 first = (i64)blockIdx.x * FUSED_ROWS; first < k.rows; first += (i64)gridDim.x * FUSED_ROWS) {
+#pragma unroll 1
+    for (int at = 0; at < FUSED_ROWS * tiles<1>::per_row; at += SLOTS) {
+      const place p = place_in_block<1>(k, first, at);
+      do_tile<1, false>(k, p, group_at(k, p, true), x_row(k, p.row), hidden + (int)(p.row - first) * HIDDEN_PITCH);
+    }
+    __syncthreads();
+#pragma unroll 1
+    for (int at = 0; at < FUSED_ROWS * tiles<2>::per_row; at += SLOTS) {
+      const place p = place_in_block<2>(k, first, at);
+      const from_shared h = {hidden + (int)(p.row - first) * HIDDEN_PITCH};
+      do_tile<2, true>(k, p, group_at(k, p, false), h, y_row(k, p.row));
+    }
+    __syncthreads();
+  }
+}
+//% elseif n_hidden > 0 then
+ENTRY __launch_bounds__(THREADS, 1) KERNEL(row_gather_hidden)(const __grid_constant__ rgt_kargs k, void *workspace) {
+  const i64 n = k.rows * tiles<1>::per_row;
+#pragma unroll 1
+  for (i64 first = (i64)blockIdx.x * SLOTS; first < n; first += (i64)gridDim.x * SLOTS) {
+    const place p = place_of<1>(k, first);
+    do_tile<1, false>(k, p, group_at(k, p, true), x_row(k, p.row), (float *)workspace + p.row * N_HIDDEN);
+  }
+}
+
+ENTRY __launch_bounds__(THREADS, 1) KERNEL(row_gather_out)(const __grid_constant__ rgt_kargs k, void *workspace) {
+  enum : int { ALIGN = 4 * power_of_two_in<N_HIDDEN>::value }; /* of a hidden row; the workspace's own is 64 or more */
+  const i64 n = k.rows * tiles<2>::per_row;
+#pragma unroll 1
+  for (i64 first = (i64)blockIdx.x * SLOTS; first < n; first += (i64)gridDim.x * SLOTS) {
+    const place p = place_of<2>(k, first);
+    const from_global<float, least<ALIGN, 16>::value> h = {(const float *)workspace + p.row * N_HIDDEN};
+    do_tile<2, true>(k, p, group_at(k, p, false), h, y_row(k, p.row));
+  }
+}
+//% else
+ENTRY __launch_bounds__(THREADS, 1) KERNEL(row_gather)(const __grid_constant__ rgt_kargs k, void *workspace) {
+  const i64 n = k.rows * tiles<1>::per_row;
+  (void)workspace;
+#pragma unroll 1
+  for (i64 first = (i64)blockIdx.x * SLOTS; first < n; first += (i64)gridDim.x * SLOTS) {
+    const place p = place_of<1>(k, first);
+    do_tile<1, true>(k, p, group_at(k, p, true), x_row(k, p.row), y_row(k, p.row));
+  }
+}
+//% end

@@ -1,0 +1,262 @@
+/* connect.c -- from a path to a connection whose file is known to be ours.
+ *
+ * A file is opened for writing if it and its folder can be written; else for reading; else as one that nobody changes
+ * (immutable), which is the only way to read a WAL file in a folder where its journals cannot be made.
+ */
+#include "tunedb/connect.h"
+
+#include "runtime/base/alloc.h"
+#include "tunedb/migrate.h"
+#include "tunedb/path.h"
+#include "tunedb/salvage.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define CHECKED_PAGES 256 /* files up to a megabyte are checked whole when opened: a few milliseconds */
+
+void rgt__connect_notice(rgt__tunedb *db, const char *format, ...) {
+  size_t n = strlen(db->notice);
+  if (n > 0 && n + 3 < sizeof db->notice) {
+    memcpy(db->notice + n, "; ", 3);
+    n += 2;
+  }
+  va_list args;
+  va_start(args, format);
+  vsnprintf(db->notice + n, sizeof db->notice - n, format, args);
+  va_end(args);
+}
+
+static int64_t now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Waits grow with the tries and are random, so that two processes that collided do not collide again in step. */
+static int wait_a_little(rgt__tunedb *db, int tries) {
+  int64_t now = now_ms();
+  if (tries == 0) db->busy_began_ms = now;
+  if (now - db->busy_began_ms >= db->busy_limit_ms) return 0;
+  uint64_t most_us = tries < 5 ? (uint64_t)1000 << tries : 32000;
+  uint64_t us = 200 + rgt__random_below(&db->jitter, most_us);
+  nanosleep(&(struct timespec){.tv_nsec = (long)(us * 1000)}, NULL);
+  return 1;
+}
+
+static int on_busy(void *user, int tries) { return wait_a_little(user, tries); }
+
+void rgt__connect_close(rgt__tunedb *db) {
+  rgt__statement_close_all(db);
+  sqlite3_close(db->sql);
+  db->sql = NULL;
+}
+
+/* Nothing that a file brings along is run or trusted: no triggers, no views, no functions in its schema. No memory map, since a
+ * file that is cut short under one means SIGBUS. */
+rgt_status rgt__connect_raw(rgt__tunedb *db, const char *name, int sqlite_flags, rgt__error *err) {
+  static const char settings[] = "PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;"
+                                 "PRAGMA synchronous = NORMAL";
+  if (sqlite3_open_v2(name, &db->sql, sqlite_flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL) != SQLITE_OK) {
+    rgt_status status = db->sql ? rgt__statement_fail(db, "opening", err) : rgt__error_nomem(err, 0);
+    rgt__connect_close(db);
+    return status;
+  }
+  sqlite3_busy_handler(db->sql, on_busy, db);
+  sqlite3_db_config(db->sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+  sqlite3_db_config(db->sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+  sqlite3_db_config(db->sql, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+  sqlite3_db_config(db->sql, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+  sqlite3_db_config(db->sql, SQLITE_DBCONFIG_ENABLE_FKEY, 1, NULL);
+  rgt_status status = rgt__migrate_exec(db, settings, "opening", err);
+  if (status) rgt__connect_close(db);
+  return status;
+}
+
+typedef struct probe {
+  int64_t application_id, version, n_objects;
+} probe;
+
+static int is_empty(const probe *p) { return p->application_id == 0 && p->version == 0 && p->n_objects == 0; }
+
+/* Whose file is it? A number of the first page may be damaged alone: our tables under a foreign id, or a version that the file's
+ * own history does not know. */
+static rgt_status look(rgt__tunedb *db, probe *p, rgt__error *err) {
+  int64_t n_tables = 0, newest = 0;
+  rgt_status status = rgt__migrate_number(db, "SELECT count(*) FROM sqlite_schema", &p->n_objects, err);
+  if (!status) status = rgt__migrate_number(db, "PRAGMA application_id", &p->application_id, err);
+  if (!status) status = rgt__migrate_number(db, "PRAGMA user_version", &p->version, err);
+  if (status || is_empty(p)) return status;
+  status = rgt__migrate_number(db,
+                               "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN "
+                               "('signature', 'place', 'run', 'variant', 'trial', 'history')",
+                               &n_tables, err);
+  if (status) return status;
+  if (p->application_id != RGT_TUNEDB_APPLICATION_ID && n_tables < 6)
+    return rgt__error_set(err, RGT_EDB,
+                          "%s: is another program's database (application id 0x%llx, ours is 0x%x); name another file", db->path,
+                          (unsigned long long)p->application_id, RGT_TUNEDB_APPLICATION_ID);
+  if (n_tables == 6) status = rgt__migrate_number(db, "SELECT max(version) FROM history", &newest, err);
+  if (status) return status;
+  if (p->application_id != RGT_TUNEDB_APPLICATION_ID || n_tables < 6 || newest != p->version || p->version < 1) {
+    db->damaged = 1;
+    return rgt__error_set(err, RGT_EDB, "%s: its first page is damaged (application id 0x%llx, version %lld, history %lld)",
+                          db->path, (unsigned long long)p->application_id, (long long)p->version, (long long)newest);
+  }
+  return RGT_OK;
+}
+
+static rgt_status quick_check(rgt__tunedb *db, rgt__error *err) {
+  int64_t pages = 0;
+  rgt_status status = rgt__migrate_number(db, "PRAGMA page_count", &pages, err);
+  if (status || pages > CHECKED_PAGES) return status;
+  sqlite3_stmt *s;
+  int has_row = 0;
+  status = rgt__statement_get(db, RGT_SQL_QUICK_CHECK, &s, err);
+  if (!status) status = rgt__statement_step(db, s, &has_row, err);
+  if (!status && has_row) {
+    rgt__reader r = {.s = s};
+    const char *text = rgt__read_text(&r);
+    if (strcmp(text, "ok") != 0) {
+      db->damaged = 1;
+      status = rgt__error_set(err, RGT_EDB, "%s: is damaged: %s", db->path, text);
+    }
+  }
+  if (has_row) sqlite3_reset(s);
+  return status;
+}
+
+static rgt_status open_and_look(rgt__tunedb *db, const char *name, int sqlite_flags, probe *p, rgt__error *err) {
+  struct stat st;
+  db->code = SQLITE_OK;
+  rgt_status status = rgt__connect_raw(db, name, sqlite_flags, err);
+  if (status) return status;
+  if (stat(db->path, &st) == 0) {
+    db->file_dev = st.st_dev;
+    db->file_ino = st.st_ino;
+  }
+  status = look(db, p, err);
+  if (!status) status = quick_check(db, err);
+  if (status) rgt__connect_close(db);
+  return status;
+}
+
+/* Failures that say "not this way", not "not this file". */
+static int may_go_otherwise(const rgt__tunedb *db) {
+  int primary = db->code & 0xFF;
+  return primary == SQLITE_READONLY || primary == SQLITE_CANTOPEN || primary == SQLITE_PERM;
+}
+
+static rgt_status open_some_way(rgt__tunedb *db, int writable, probe *p, rgt__error *err) {
+  /* "file:..." would be taken for a URI where SQLite is built that way. */
+  char *name = rgt__alloc(strlen(db->path) + 3), *uri = NULL;
+  if (!name) return rgt__error_nomem(err, strlen(db->path) + 3);
+  sprintf(name, "%s%s", db->path[0] == '/' ? "" : "./", db->path);
+  rgt_status status = RGT_EDB;
+  db->read_only = !writable;
+  if (writable) status = open_and_look(db, name, SQLITE_OPEN_READWRITE, p, err);
+  if (!writable || (status && may_go_otherwise(db))) {
+    db->read_only = 1;
+    status = open_and_look(db, name, SQLITE_OPEN_READONLY, p, err);
+  }
+  if (status && may_go_otherwise(db)) {
+    uri = rgt__path_uri(db->path);
+    if (uri) status = open_and_look(db, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, p, err);
+  }
+  rgt__free(name);
+  rgt__free(uri);
+  return status;
+}
+
+static int has_journal_mode(rgt__tunedb *db, const char *sql, const char *mode, int *code) {
+  sqlite3_stmt *s = NULL;
+  int yes = 0;
+  *code = sqlite3_prepare_v2(db->sql, sql, -1, &s, NULL);
+  if (*code == SQLITE_OK) {
+    *code = sqlite3_step(s);
+    const char *text = *code == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
+    yes = text && strcmp(text, mode) == 0;
+  }
+  sqlite3_finalize(s);
+  return yes;
+}
+
+/* Changing the mode needs the file for itself, and SQLite does not always wait for that. A mode that could not be had is no
+ * failure: the file works in the one that it has. WAL needs shared memory, which a network file system does not have. */
+static rgt_status set_journal(rgt__tunedb *db, rgt__error *err) {
+  int on_network = rgt__path_on_network(db->path), rollback = on_network || (db->flags & RGT_TUNEDB_ROLLBACK_JOURNAL), code;
+  const char *mode = rollback ? "delete" : "wal";
+  if (on_network)
+    rgt__connect_notice(db, "%s lies on a network file system: locks there may be slow or missing; RAGTUNE_DB can name a local "
+                            "file", db->path);
+  if (!has_journal_mode(db, "PRAGMA journal_mode", mode, &code)) {
+    const char *sql = rollback ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL";
+    for (int tries = 0; !has_journal_mode(db, sql, mode, &code); tries++)
+      if ((code & 0xFF) != SQLITE_BUSY || !wait_a_little(db, tries)) break;
+  }
+  return rgt__migrate_exec(db, rollback ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", "opening", err);
+}
+
+/* A schema from a later version is used as far as today's statements can read it. */
+static rgt_status use_newer(rgt__tunedb *db, const probe *p, rgt__error *err) {
+  static const rgt__sql_name needed[] = {RGT_SQL_RUNS,  RGT_SQL_RUN_TRIALS, RGT_SQL_STANDINGS, RGT_SQL_STANDING_TRIAL, RGT_SQL_WINNER,
+                                         RGT_SQL_SKEWS, RGT_SQL_BUCKETS,    RGT_SQL_NEAR,      RGT_SQL_WINNERS};
+  for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+    sqlite3_stmt *s;
+    if (rgt__statement_get(db, needed[i], &s, err))
+      return rgt__error_set(err, RGT_EDB, "%s: its schema has version %lld, this program reads up to %d; update it, or name another file",
+                            db->path, (long long)p->version, RGT_TUNEDB_VERSION);
+  }
+  db->read_only = 1;
+  rgt__connect_notice(db, "%s: its schema has version %lld, newer than this program's %d: it is read, and nothing is stored",
+                      db->path, (long long)p->version, RGT_TUNEDB_VERSION);
+  return RGT_OK;
+}
+
+rgt_status rgt__connect_attach(rgt__tunedb *db, int writable, rgt__error *err) {
+  probe p = {0};
+  db->damaged = 0;
+  rgt_status status = open_some_way(db, writable, &p, err);
+  if (status) return status;
+  if (p.version > RGT_TUNEDB_VERSION) {
+    status = use_newer(db, &p, err);
+  } else if (db->read_only) {
+    if (is_empty(&p))
+      status = rgt__error_set(err, RGT_EDB, "%s: holds nothing yet and cannot be written", db->path);
+    else if (p.version < RGT_TUNEDB_VERSION)
+      status = rgt__error_set(err, RGT_EDB, "%s: its schema has version %lld and must be migrated to %d, but it cannot be written",
+                              db->path, (long long)p.version, RGT_TUNEDB_VERSION);
+    else if (!(db->flags & RGT_TUNEDB_READ_ONLY))
+      rgt__connect_notice(db, "%s cannot be written: it is read, and nothing is stored", db->path);
+  } else {
+    status = set_journal(db, err);
+    if (!status) status = is_empty(&p) ? rgt__migrate_create(db, err) : rgt__migrate_up(db, NULL, 0, RGT_TUNEDB_VERSION, err);
+  }
+  if (status) rgt__connect_close(db);
+  return status;
+}
+
+rgt_status rgt__connect_file(rgt__tunedb *db, rgt__error *err) {
+  int exists = 0, reader = (db->flags & RGT_TUNEDB_READ_ONLY) != 0;
+  rgt_status status = rgt__path_look(db->path, &exists, err);
+  if (status) return status;
+  if (!exists && (db->flags & (RGT_TUNEDB_READ_ONLY | RGT_TUNEDB_MUST_EXIST)))
+    return rgt__error_set(err, RGT_EDB, "%s: no such file", db->path);
+  if (!exists) status = rgt__path_create(db->path, err);
+  if (status) return status;
+  int writable = !reader && rgt__path_writable(db->path);
+  status = rgt__connect_attach(db, writable, err);
+  if (status && db->damaged && writable) return rgt__salvage(db, err);
+  return status;
+}
+
+rgt_status rgt__connect_memory(rgt__tunedb *db, rgt__error *err) {
+  rgt_status status = rgt__connect_raw(db, ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
+  if (status) return status;
+  status = rgt__migrate_create(db, err);
+  if (status) rgt__connect_close(db);
+  return status;
+}

@@ -1,0 +1,88 @@
+/* open.c -- the handle: made, looked at, and given back. */
+#include "tunedb/connect.h"
+
+#include "runtime/base/alloc.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static void free_handle(rgt__tunedb *db) {
+  if (!db) return;
+  rgt__free(db->path);
+  rgt__free(db);
+}
+
+static void seed_jitter(rgt__tunedb *db) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  rgt__random_seed(&db->jitter, (uint64_t)t.tv_nsec ^ ((uint64_t)getpid() << 32) ^ (uint64_t)(uintptr_t)db);
+}
+
+rgt_status rgt__tunedb_open(const char *path, unsigned flags, rgt__tunedb **out, rgt__error *err) {
+  if (!out) return rgt__error_set(err, RGT_EINVAL, "tuned database: nowhere to put the handle");
+  rgt__tunedb *db = rgt__alloc_zero(1, sizeof *db);
+  if (!db) return rgt__error_nomem(err, sizeof *db);
+  db->in_memory = !path || strcmp(path, ":memory:") == 0;
+  db->path = rgt__strdup(db->in_memory ? ":memory:" : path);
+  db->flags = flags;
+  db->owner = getpid();
+  db->busy_limit_ms = RGT_TUNEDB_BUSY_MS;
+  seed_jitter(db);
+  rgt_status status;
+  if (!db->path)
+    status = rgt__error_nomem(err, path ? strlen(path) + 1 : 9);
+  else
+    status = db->in_memory ? rgt__connect_memory(db, err) : rgt__connect_file(db, err);
+  if (status) {
+    free_handle(db);
+    return status;
+  }
+  *out = db;
+  return RGT_OK;
+}
+
+/* In a forked child SQLite must not touch the file, not even to close it: the child only lets go of its memory. */
+void rgt__tunedb_close(rgt__tunedb *db) {
+  if (!db) return;
+  if (db->sql && db->owner == getpid()) rgt__connect_close(db);
+  free_handle(db);
+}
+
+const char *rgt__tunedb_path(const rgt__tunedb *db) { return db->path; }
+
+const char *rgt__tunedb_notice(const rgt__tunedb *db) { return db->notice; }
+
+int rgt__tunedb_is_read_only(const rgt__tunedb *db) { return db->read_only; }
+
+static rgt_status reopen(rgt__tunedb *db, rgt__error *err) {
+  if (db->sql) rgt__connect_close(db);
+  return rgt__connect_file(db, err);
+}
+
+/* A file that was deleted or replaced would take writes that nobody ever reads. */
+static int was_moved(const rgt__tunedb *db) {
+  struct stat st;
+  if (db->in_memory) return 0;
+  return stat(db->path, &st) != 0 || st.st_dev != db->file_dev || st.st_ino != db->file_ino;
+}
+
+rgt_status rgt__open_usable(rgt__tunedb *db, rgt__error *err) {
+  if (!db) return rgt__error_set(err, RGT_EINVAL, "tuned database: no handle");
+  if (db->owner != getpid())
+    return rgt__error_set(err, RGT_EDB, "%s: was opened before a fork; open it again in the child", db->path);
+  if (db->sql && !was_moved(db)) return RGT_OK;
+  return reopen(db, err);
+}
+
+rgt_status rgt__open_writable(rgt__tunedb *db, rgt__error *err) {
+  rgt_status status = rgt__open_usable(db, err);
+  if (status || !db->read_only) return status;
+  return rgt__error_set(err, RGT_EDB, "%s: is open for reading only; nothing can be stored", db->path);
+}
+
+int rgt__open_again(rgt__tunedb *db) {
+  if (!db->damaged || db->read_only || db->in_memory) return 0;
+  return reopen(db, NULL) == RGT_OK;
+}

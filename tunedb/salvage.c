@@ -1,0 +1,163 @@
+/* salvage.c -- a damaged file goes aside, and what can be read of it into a new one.
+ *
+ * Every row comes back through rgt__tunedb_put, which computes its keys anew; a row whose stored key differs was changed by the
+ * damage and is left out. The damaged file is only read.
+ */
+#include "tunedb/salvage.h"
+
+#include "runtime/base/alloc.h"
+#include "tunedb/connect.h"
+#include "tunedb/keys.h"
+#include "tunedb/load.h"
+#include "tunedb/path.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* A run with the keys of what it belongs to. */
+typedef struct salvage_run {
+  rgt__load_run run;
+  rgt__digest signature, place;
+} salvage_run;
+
+typedef struct salvage {
+  rgt__tunedb from;
+  rgt__load_arena arena;
+  salvage_run *runs;
+  int n_runs, runs_capacity;
+  int n_kept;
+} salvage;
+
+/* Reads runs until their end or the first unreadable page. */
+static void read_runs(salvage *sv, rgt__sql_name name) {
+  sqlite3_stmt *s;
+  int has_row;
+  if (rgt__statement_get(&sv->from, name, &s, NULL)) return;
+  while (!rgt__statement_step(&sv->from, s, &has_row, NULL) && has_row) {
+    if (rgt__load_grow((void **)&sv->runs, sv->n_runs, &sv->runs_capacity, sizeof *sv->runs, NULL)) break;
+    rgt__reader r = {.s = s};
+    salvage_run *run = &sv->runs[sv->n_runs];
+    rgt__load_run_row(&r, &sv->arena, &run->run);
+    rgt__read_digest(&r, &run->signature);
+    rgt__read_digest(&r, &run->place);
+    rgt__digest key;
+    rgt__keys_run(&run->run.run, &run->signature, &run->place, &key);
+    if (!r.bad && !sv->arena.failed && rgt__digest_equal(&key, &run->run.key)) sv->n_runs++;
+  }
+  sqlite3_reset(s);
+}
+
+/* One row by its key; 1 if it is there and its key is right. */
+static int read_signature(salvage *sv, const rgt__digest *wanted, rgt__tunedb_signature *sig) {
+  sqlite3_stmt *s;
+  int has_row = 0, good = 0;
+  if (rgt__statement_get(&sv->from, RGT_SQL_ONE_SIGNATURE, &s, NULL)) return 0;
+  rgt__binder b = {.s = s};
+  rgt__bind_digest(&b, wanted);
+  if (!rgt__statement_step(&sv->from, s, &has_row, NULL) && has_row) {
+    rgt__reader r = {.s = s};
+    rgt__digest stored, key;
+    rgt__load_signature_row(&r, &sv->arena, &stored, sig);
+    rgt__keys_signature(sig, &key);
+    good = !r.bad && !sv->arena.failed && rgt__digest_equal(&key, wanted);
+  }
+  sqlite3_reset(s);
+  return good;
+}
+
+static int read_place(salvage *sv, const rgt__digest *wanted, rgt__tunedb_place *place) {
+  sqlite3_stmt *s;
+  int has_row = 0, good = 0;
+  if (rgt__statement_get(&sv->from, RGT_SQL_ONE_PLACE, &s, NULL)) return 0;
+  rgt__binder b = {.s = s};
+  rgt__bind_digest(&b, wanted);
+  if (!rgt__statement_step(&sv->from, s, &has_row, NULL) && has_row) {
+    rgt__reader r = {.s = s};
+    rgt__digest stored, key;
+    const char *clock;
+    rgt__load_place_row(&r, &sv->arena, &stored, place, &clock);
+    rgt__keys_place(place, clock, &key);
+    good = !r.bad && !sv->arena.failed && strcmp(clock, RGT_CLOCK_MEASURED) == 0 && rgt__digest_equal(&key, wanted);
+  }
+  sqlite3_reset(s);
+  return good;
+}
+
+/* Drops the trials whose fields do not give their key. Returns how many are left. */
+static int keep_good_trials(rgt__load_scene *scene, rgt__tunedb_trial *trials) {
+  int n = 0;
+  for (int i = 0; i < scene->n_trials; i++) {
+    const rgt__load_trial *t = &scene->trials[i];
+    rgt__digest variant, key;
+    rgt__keys_variant(t->trial.family, t->trial.revision, t->trial.params, &variant);
+    rgt__keys_trial(&t->trial, &scene->runs[t->run].key, &variant, &key);
+    if (rgt__digest_equal(&variant, &t->variant) && rgt__digest_equal(&key, &t->key)) trials[n++] = t->trial;
+  }
+  return n;
+}
+
+static int count_trials(rgt__tunedb *db) {
+  sqlite3_stmt *s = NULL;
+  int n = 0;
+  if (sqlite3_prepare_v2(db->sql, "SELECT count(*) FROM trial", -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW)
+    n = sqlite3_column_int(s, 0);
+  sqlite3_finalize(s);
+  return n;
+}
+
+/* Trials forwards to the first unreadable page, then backwards to it: put takes what comes twice once. */
+static void rescue_run(salvage *sv, const salvage_run *run, rgt__tunedb *to) {
+  rgt__tunedb_signature sig;
+  rgt__tunedb_place place;
+  rgt__load_scene scene = {0};
+  rgt__tunedb_trial *trials = NULL;
+  if (!read_signature(sv, &run->signature, &sig) || !read_place(sv, &run->place, &place)) return;
+  if (rgt__load_grow((void **)&scene.runs, 0, &scene.runs_capacity, sizeof *scene.runs, NULL)) return;
+  scene.runs[0] = run->run;
+  scene.n_runs = 1;
+  if (rgt__load_run_trials(&sv->from, RGT_SQL_RUN_TRIALS, 0, &scene, NULL))
+    rgt__load_run_trials(&sv->from, RGT_SQL_RUN_TRIALS_BACKWARDS, 0, &scene, NULL);
+  trials = rgt__alloc((size_t)scene.n_trials * sizeof *trials);
+  if (trials && !scene.arena.failed) {
+    int n = keep_good_trials(&scene, trials);
+    if (n > 0) rgt__tunedb_put(to, &run->run.run, &sig, &place, trials, n, NULL);
+  }
+  rgt__free(trials);
+  rgt__load_scene_free(&scene);
+}
+
+/* Reading may bring a journal to its end first, hence opened for writing; never checkpointed into the damaged file on close. */
+static int rescue(const char *aside, rgt__tunedb *to) {
+  salvage sv = {.from = {.path = rgt__strdup(aside), .owner = getpid(), .busy_limit_ms = 0}};
+  if (sv.from.path && !rgt__connect_raw(&sv.from, aside, SQLITE_OPEN_READWRITE, NULL)) {
+    sqlite3_db_config(sv.from.sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    read_runs(&sv, RGT_SQL_ALL_RUNS);
+    if (sv.from.damaged) read_runs(&sv, RGT_SQL_ALL_RUNS_BACKWARDS);
+    for (int i = 0; i < sv.n_runs; i++) rescue_run(&sv, &sv.runs[i], to);
+    rgt__connect_close(&sv.from);
+  }
+  rgt__load_arena_free(&sv.arena);
+  rgt__free(sv.runs);
+  rgt__free(sv.from.path);
+  return count_trials(to);
+}
+
+/* Under the folder's lock: of several processes that found the damage, the first one moves the file, and the others find a good
+ * one when they look again. */
+rgt_status rgt__salvage(rgt__tunedb *db, rgt__error *err) {
+  char *aside = NULL;
+  int lock = rgt__path_lock(db->path);
+  rgt_status status = rgt__connect_attach(db, 1, err);
+  if (!status || !db->damaged) goto done;
+  status = rgt__path_aside(db->path, &aside, err);
+  if (!status) status = rgt__path_create(db->path, err);
+  if (!status) status = rgt__connect_attach(db, 1, err);
+  if (!status) {
+    int n = rescue(aside, db);
+    rgt__connect_notice(db, "%s was damaged: moved to %s, %d trial%s of it kept", db->path, aside, n, n == 1 ? "" : "s");
+  }
+done:
+  rgt__path_unlock(lock);
+  rgt__free(aside);
+  return status;
+}
