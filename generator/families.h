@@ -46,7 +46,8 @@ int rgt__family_files_shared(lua_State *L);
 
 /* rgt__spec_read -- the table on top of the stack into e->family; the table is kept as family.lua_ref. */
 rgt_status rgt__spec_read(lua_State *L, rgt__family_entry *e, rgt__error *err);
-/* rgt__spec_push -- a field of the spec; a function is called with op, p and device (where given) and its result pushed.
+/* rgt__spec_push -- a field of the spec; a function is called with op, p (v) and device (target), those that are given,
+ * and its result pushed.
  * Returns the type of what was pushed. Views are thawed. */
 int rgt__spec_push(lua_State *L, const rgt__family *family, const char *field, const rgt_op_desc *op, const rgt__variant *v,
                    const rgt__target *target);

@@ -70,8 +70,9 @@ static void *allocate(void *user, void *p, size_t old_bytes, size_t bytes) {
     return NULL;
   }
   if (bytes > old_bytes) {
-    if (l->depth > 0 && bytes >= SMALL_BLOCK) l->left -= (int64_t)(bytes / BYTES_PER_STEP);
-    if (bytes - old_bytes > l->limit_bytes - l->used_bytes || (l->depth > 0 && l->left < 0)) {
+    int counts = l->depth > 0 && bytes >= SMALL_BLOCK;
+    if (counts) l->left -= (int64_t)(bytes / BYTES_PER_STEP);
+    if (bytes - old_bytes > l->limit_bytes - l->used_bytes || (counts && l->left < 0)) {
       l->denied = 1;
       if (l->state) find_where(l->state, l->where);
       return NULL;

@@ -8,7 +8,7 @@
 
 #include "generator/lua_host.h"
 
-#define NAMES_MAX 32 /* listed in a message */
+#define NAMES_MAX 64 /* listed in a message */
 
 static const char frozen_key; /* addresses as keys of metatables */
 static const char family_key;

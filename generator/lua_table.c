@@ -90,7 +90,9 @@ rgt_status rgt__table_known(const rgt__table_reader *r, int index, const char *l
   if (!unknown && !other) return RGT_OK;
   char names[512];
   join(names, sizeof names, known);
+  if (unknown && !known[0]) return rgt__table_fail(r, unknown, "%s is a list: '%s =' does not belong there", label, unknown);
   if (unknown) return rgt__table_fail(r, unknown, "%s: unknown field '%s'; there are %s", label, unknown, names);
+  if (!known[0]) return rgt__table_fail(r, label, "%s: a list with gaps", label);
   return rgt__table_fail(r, "", "%s: a value without a name; the fields are %s", label, names);
 }
 

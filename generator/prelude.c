@@ -95,8 +95,9 @@ static void compile_line(const rgt__target *target, rgt__buffer *out) {
   }
   const char *features = "";
   if (strcmp(target->name, "x86-64-avx2") == 0) features = " -mavx2 -mfma -mf16c";
-  if (strcmp(target->name, "x86-64-avx512") == 0) features = " -mavx2 -mfma -mf16c -mavx512f -mavx512vl -mavx512bw -mavx512dq";
-  rgt__buffer_format(out, "cc -std=gnu11 -O3 -ffp-contract=off -fPIC -shared%s -o variant.so variant.c", features);
+  if (strcmp(target->name, "x86-64-avx512") == 0) features = " -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma -mf16c";
+  rgt__buffer_format(out, "cc -O3 -std=gnu11 -ffp-contract=off -fno-math-errno -fPIC -shared%s -o variant.so variant.c",
+                     features);
 }
 
 rgt_status rgt__prelude_write(const rgt__variant *v, const rgt_op_desc *op, const rgt__target *target,

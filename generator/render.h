@@ -2,15 +2,15 @@
  *
  * A line that begins `//%` (after white space) is Lua and emits nothing; `$(expr)` inserts a text or a whole number;
  * `//% include("cpu/lib/vec.h")` inserts a file of templates/, rendered by the same rules, the first time that it is named. The
- * name is one literal text, so that the family's digest covers the file; so is that of `shared "lib/act_error.lua"`, the value of a
- * Lua file, which specs and templates can read.
- * Line numbers survive: `#line N "templates/cpu/row_gather.c"` where they jump, so Lua and compiler errors name the template's own.
- * Lua sees op, p and device; and as plain names what formulas see: params, n_in n_hidden n_out elem_bytes, device facts.
+ * name is one literal text, so that the family's digest covers the file; so is that of `shared "lib/act_error.lua"`, the value
+ * of a Lua file, which specs and templates can read. Line numbers survive: `#line N "templates/cpu/row_gather.c"` where they
+ * jump, so Lua and compiler errors name the template's own. Lua sees op, p and device; and as plain names what formulas see:
+ * params, n_in n_hidden n_out elem_bytes, device facts.
  *
  * Before the template comes a prelude: a comment that says what the file is and how to compile it by hand, and, as #define,
  * N_IN N_HIDDEN N_OUT IS_MLP BIAS1 BIAS2 ELEM_BYTES INDEX_BITS ALIGN_BYTES; DTYPE ACT LAYOUT WEIGHTS with a name for each value
- * (DTYPE_F32 ..., ACT_NONE ..., LAYOUT_NK LAYOUT_KN, WEIGHTS_STACKED WEIGHTS_POINTERS); every param in upper case; DEVICE_<FACT>;
- * and KERNEL(name), which makes the entry's name: name_<digest>.
+ * (DTYPE_F32 ..., ACT_NONE ..., LAYOUT_NK LAYOUT_KN, WEIGHTS_STACKED WEIGHTS_POINTERS); every param in upper case;
+ * DEVICE_<FACT>; and KERNEL(name), which makes the entry's name: name_<digest>.
  */
 #ifndef RGT_GENERATOR_RENDER_H
 #define RGT_GENERATOR_RENDER_H

@@ -27,9 +27,16 @@ int rgt__spec_push(lua_State *L, const rgt__family *family, const char *field, c
   lua_remove(L, -2);
   if (type == LUA_TFUNCTION) {
     int n = 0;
-    if (op) rgt__facts_push_op(L, op), n++;
-    if (op && v) rgt__facts_push_params(L, v), n++;
-    if (op && v && target) rgt__facts_push_device(L, target), n++;
+    rgt__facts_push_op(L, op);
+    n++;
+    if (v) {
+      rgt__facts_push_params(L, v);
+      n++;
+    }
+    if (v && target) {
+      rgt__facts_push_device(L, target);
+      n++;
+    }
     lua_call(L, n, 1);
   }
   rgt__lua_thaw(L, -1);

@@ -1,4 +1,14 @@
-/* spec.h -- a family's Lua table, read once into C: params, named constraints, numeric facts, steps. */
+/* spec.h -- a family's Lua table, read once into C: params, named constraints, numeric facts, steps.
+ *
+ * templates/<device>/<family>.lua is `return family { ... }`, beside <family>.c (cpu) or .cu (cuda). Unknown and missing fields
+ * are errors that name file, line and field. Required: about, source, revision (from 1), device (the folder's), ops, dtypes,
+ * numeric, work, steps; of a param: default and about. Absent: rank is 100, params and constraints are empty, valid is "1",
+ * workspace "0", and a step's formulas "0". numeric, work, valid, workspace and steps are data, or functions of (op, p, device)
+ * that return it; numeric is asked with (op, p) and work with (op) alone. A formula is a text or a whole number. numeric gives
+ * p1, p2, hidden (f32, f16, bf16, f16x2, bf16x2), class, and alpha or beta where the activation is neither none nor relu; mma =
+ * true for sums by mma adders. In Lua: op.kind n_in n_hidden n_out dtype act bias ("b12") bias1 bias2 (true, false) layout
+ * index_type elem_bytes; p.<param>; device.name and its facts. Formulas know the params, n_in n_hidden n_out elem_bytes, the
+ * device's facts, and the run-time names of formula.h. */
 #ifndef RGT_GENERATOR_SPEC_H
 #define RGT_GENERATOR_SPEC_H
 

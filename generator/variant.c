@@ -62,10 +62,10 @@ static rgt_status parse_pair(const char *text, const char *pair, size_t n, rgt__
   while (i < family->n_params && (strlen(family->params[i].name) != n_name || memcmp(family->params[i].name, pair, n_name)))
     i++;
   if (!equals || i == family->n_params) {
-    char names[RGT_VARIANT_TEXT_MAX];
-    rgt__variant_params_format(v, names);
-    return rgt__error_set(err, RGT_EINVAL, "variant \"%.200s\": \"%.*s\" is no param of %s; write %s:%s", text, (int)n, pair,
-                          family->name, family->name, names);
+    char whole[RGT_VARIANT_TEXT_MAX];
+    rgt__variant_format(v, whole);
+    return rgt__error_set(err, RGT_EINVAL, "variant \"%.200s\": \"%.*s\" is no param of %s; write %s", text, (int)n, pair,
+                          family->name, whole);
   }
   if (*seen >> i & 1)
     return rgt__error_set(err, RGT_EINVAL, "variant \"%.200s\": %s is there twice", text, family->params[i].name);

@@ -9,8 +9,8 @@ int rgt__builtin_supports(const rgt_op_desc *op) {
   return op->dtype == RGT_F32;
 }
 
-void rgt__builtin_run(const rgt_op_desc *op, rgt_weight_form form, const char *cpu, const rgt_kargs *k, int64_t first, int64_t n,
-                      float *hidden) {
+void rgt__builtin_run(const rgt_op_desc *op, rgt_weight_form form, const char *cpu, const rgt_kargs *k, int64_t first,
+                      int64_t n, float *hidden) {
   const rgt__builtin_call call = {
       .n_in = op->n_in,
       .n_hidden = op->n_hidden,

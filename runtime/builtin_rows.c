@@ -4,7 +4,7 @@
  * options that generated code of that target is compiled with. */
 #include "runtime/builtin_rows.h"
 
-#define LANES 8         /* the default of row_gather's `lanes` */
+#define LANES 8   /* the default of row_gather's `lanes` */
 #define VECTORS 4 /* and of `vectors` */
 enum { ACT_NONE = RGT_ACT_NONE, ACT_RELU = RGT_ACT_RELU, ACT_GELU = RGT_ACT_GELU };
 enum { ACT_GELU_TANH = RGT_ACT_GELU_TANH, ACT_SILU = RGT_ACT_SILU, ACT_TANH = RGT_ACT_TANH };
@@ -24,12 +24,12 @@ enum { ACT_GELU_TANH = RGT_ACT_GELU_TANH, ACT_SILU = RGT_ACT_SILU, ACT_TANH = RG
 #define NAMED(suffix) PASTE(rgt__builtin_rows_, suffix)
 
 /* Two calls for two layouts, not one with a test inside: each is compiled for its layout. */
-static __attribute__((noinline)) void one_layer(int layout_kn, const float *w, int64_t ld, const float *b, const float *x, int64_t n_k,
-                                                int64_t n_n, int act, float *y) {
+static __attribute__((noinline)) void one_layer(int layout_kn, const float *w, int64_t ld, const float *b, const float *x,
+                                                int64_t n_k, int64_t n_n, int act, float *y) {
   if (layout_kn)
-    layer_row(1, w, ld, b, x, n_k, n_n, act, y);
+    layer_row(1, w, ld, b, x, n_k, n_n, act, y, PAD_NONE);
   else
-    layer_row(0, w, ld, b, x, n_k, n_n, act, y);
+    layer_row(0, w, ld, b, x, n_k, n_n, act, y, PAD_NONE);
 }
 
 static void live_row(const rgt__builtin_call *c, int64_t r, int64_t g) {

@@ -72,6 +72,7 @@ static rgt_status compile_now(const rgt__candidate_maker *m, rgt__candidate *c, 
   check_limits(m, c);
   /* A cache that cannot be written costs a compile next time, nothing else: the code stays in memory. */
   rgt__code_cache_put(m->cache, &c->code, &compiled, &c->program, c->source, c->source_bytes, NULL);
+  rgt__code_entry_free(&c->entry);
   c->entry.program = c->program;
   c->entry.code = compiled.code;
   c->entry.code_bytes = compiled.code_bytes;
@@ -97,8 +98,16 @@ rgt_status rgt__candidate_compile(const rgt__candidate_maker *m, rgt__candidate 
 
 rgt_status rgt__candidate_load(const rgt__candidate_maker *m, rgt__candidate *c, rgt__error *err) {
   if (c->module) return RGT_OK;
-  const char *path = c->entry.path[0] ? c->entry.path : NULL;
-  return m->device->ops->load(m->device, path, c->entry.code, c->entry.code_bytes, &c->program, &c->module, err);
+  rgt__device *d = m->device;
+  if (c->entry.path[0]) {
+    rgt_status status = d->ops->load(d, c->entry.path, NULL, 0, &c->program, &c->module, err);
+    if (status != RGT_EIO) return status;
+    /* The file went away since it was found (another process may clear the cache), or its folder allows no execution. */
+    status = compile_now(m, c, err);
+    if (status != RGT_OK) return status;
+    if (c->outcome != RGT_TRIAL_OK) return rgt__error_set(err, RGT_EIO, "%s: %s", c->text, c->reason);
+  }
+  return d->ops->load(d, NULL, c->entry.code, c->entry.code_bytes, &c->program, &c->module, err);
 }
 
 void rgt__candidate_unload(rgt__device *device, rgt__candidate *c) {
@@ -123,7 +132,7 @@ typedef struct compile_pool {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   int next, stop, n_running;
-  int *finished; /* indices in the order of their ends */
+  int *finished; /* indices of those that have an outcome, in the order of their ends */
   int n_finished;
   rgt_status status;
   rgt__error error;
@@ -133,12 +142,13 @@ static void compile_one(compile_pool *p, int i) {
   rgt__error error = {""};
   rgt_status status = rgt__candidate_compile(p->m, &p->c[i], p->force, &error);
   pthread_mutex_lock(&p->lock);
-  if (status != RGT_OK && p->status == RGT_OK) {
+  if (status != RGT_OK) p->stop = 1;
+  if (status == RGT_OK) {
+    p->finished[p->n_finished++] = i;
+  } else if (p->status == RGT_OK || p->status == RGT_EINTERRUPTED) {
     p->status = status;
     p->error = error;
-    p->stop = 1;
   }
-  p->finished[p->n_finished++] = i;
   pthread_cond_signal(&p->changed);
   pthread_mutex_unlock(&p->lock);
 }
@@ -160,17 +170,17 @@ static void *compile_thread(void *arg) {
 
 /* Hands out what has finished to the caller's function until every thread has ended. */
 static void report_finished(compile_pool *p, rgt__candidate_done done, void *user) {
-  int n_reported = 0;
+  int n_reported = 0, stopped = 0;
   pthread_mutex_lock(&p->lock);
   for (;;) {
     while (n_reported == p->n_finished && p->n_running > 0) pthread_cond_wait(&p->changed, &p->lock);
     if (n_reported == p->n_finished) break;
     int i = p->finished[n_reported++];
     pthread_mutex_unlock(&p->lock);
-    int stop = done ? done(user, i) : 0;
+    int stop = done && !stopped ? done(user, i) : 0;
     pthread_mutex_lock(&p->lock);
     if (stop) {
-      p->stop = 1;
+      stopped = p->stop = 1;
       if (p->status == RGT_OK) p->status = RGT_EINTERRUPTED;
     }
   }
@@ -182,7 +192,7 @@ rgt_status rgt__candidate_compile_all(const rgt__candidate_maker *m, rgt__candid
   enum { THREADS_MAX = 64 };
   pthread_t thread[THREADS_MAX];
   compile_pool p = {.m = m, .c = c, .n = n, .force = force};
-  if (n == 0) return RGT_OK;
+  if (n <= 0) return RGT_OK;
   p.finished = rgt__alloc_zero((size_t)n, sizeof *p.finished);
   if (!p.finished) return rgt__error_nomem(err, (size_t)n * sizeof *p.finished);
   pthread_mutex_init(&p.lock, NULL);

@@ -42,12 +42,13 @@ rgt_status rgt__candidate_render(const rgt__candidate_maker *m, const rgt__varia
  * spills or uses a stack frame on CUDA, is an outcome; only RGT_ENOCOMPILER, RGT_ENOMEM and RGT_EIO are returned. Thread-safe
  * for different candidates. force: compile even if cached. */
 rgt_status rgt__candidate_compile(const rgt__candidate_maker *m, rgt__candidate *c, int force, rgt__error *err);
+/* rgt__candidate_load -- into the device; RGT_OK at once where it is loaded. A cache file that cannot be loaded is compiled anew. */
 rgt_status rgt__candidate_load(const rgt__candidate_maker *m, rgt__candidate *c, rgt__error *err);
 void rgt__candidate_unload(rgt__device *device, rgt__candidate *c);
 void rgt__candidate_free(rgt__device *device, rgt__candidate *c);
 
-/* rgt__candidate_compile_all -- on `threads` threads, in order; done(user, i) on the calling thread after each (in any order),
- * non-zero stops. RGT_EINTERRUPTED when stopped. */
+/* rgt__candidate_compile_all -- on `threads` threads, in order; done(user, i) on the calling thread after each that has an outcome
+ * (in any order), non-zero stops: it is not called again, and those in work are finished. RGT_EINTERRUPTED when stopped. */
 typedef int (*rgt__candidate_done)(void *user, int i);
 rgt_status rgt__candidate_compile_all(const rgt__candidate_maker *m, rgt__candidate *c, int n, int threads, int force,
                                       rgt__candidate_done done, void *user, rgt__error *err);

@@ -1,7 +1,8 @@
 /* code_cache.c -- compiled code on disk: local, disposable, checked by hash. Apart from the tuned database.
  *
- * An entry is published by its .program file, written last: it names the hash of the binary beside it. A binary that does not
- * match is removed and counts as absent, so that a torn or altered entry only costs a compile.
+ * An entry is published by its .program file, written last: it holds a hash of itself, since a formula with one digit altered
+ * would size a workspace wrongly, and the hash of the binary beside it. What does not match is removed and counts as absent, so
+ * that a torn or altered entry only costs a compile. What cannot be read just now (memory, descriptors) is left alone.
  */
 #include "runtime/code_cache.h"
 
@@ -82,46 +83,56 @@ static void remove_entry(const rgt__code_cache *c, const rgt__digest *key) {
   }
 }
 
-/* First line: "ragtune-code 1 <hash of binary> <bytes> <registers> <shared> <spill> <stack>"; then the program's text. */
-static rgt_status parse_head(const char *text, rgt__digest *hash, rgt__code_entry *e, const char **program) {
+/* "ragtune-code 2 <hash of the rest of this file>", then "binary <hash> <bytes> <registers> <shared> <spill> <stack>", then the
+ * program's text. RGT_EIO: damaged. */
+static rgt_status parse_head(const rgt__buffer *head, rgt__digest *hash, rgt__code_entry *e, const char **program) {
   char hex[RGT_DIGEST_HEX_MAX] = "";
+  rgt__digest want, have;
   size_t bytes = 0;
   int at = 0;
-  if (sscanf(text, "ragtune-code 1 %64s %zu %d %d %d %d%n", hex, &bytes, &e->registers, &e->shared_bytes, &e->spill_bytes,
-             &e->stack_bytes, &at) != 6 || text[at] != '\n' || !rgt__digest_parse(hex, hash))
-    return RGT_EMISS;
+  if (sscanf(head->data, "ragtune-code 2 %64s%n", hex, &at) != 1 || head->data[at] != '\n' || !rgt__digest_parse(hex, &want)) return RGT_EIO;
+  const char *rest = head->data + at + 1;
+  rgt__digest_of(rest, head->size - (size_t)at - 1, &have);
+  if (!rgt__digest_equal(&want, &have)) return RGT_EIO;
+  if (sscanf(rest, "binary %64s %zu %d %d %d %d%n", hex, &bytes, &e->registers, &e->shared_bytes, &e->spill_bytes, &e->stack_bytes, &at) != 6 ||
+      rest[at] != '\n' || !rgt__digest_parse(hex, hash))
+    return RGT_EIO;
   e->code_bytes = bytes;
-  *program = text + at + 1;
+  *program = rest + at + 1;
   return RGT_OK;
 }
 
+/* RGT_EMISS: not there, or not readable now; RGT_EIO: damaged. */
 static rgt_status read_entry(rgt__code_cache *c, const rgt__digest *key, rgt__code_entry *e, rgt__buffer *head, rgt__buffer *code) {
   char path[PATH_SIZE];
   rgt__digest want, have;
   const char *program = NULL;
   entry_path(c, "code", key, ".program", path);
-  if (rgt__file_read(path, PROGRAM_MAX, head, NULL) != RGT_OK || !head->data) return RGT_EMISS;
-  if (parse_head(head->data, &want, e, &program) != RGT_OK) return RGT_EMISS;
-  if (rgt__program_parse(program, &e->program, NULL) != RGT_OK) return RGT_EMISS;
-  if (e->program.kargs_version != RGT_KARGS_VERSION) return RGT_EMISS;
+  rgt_status status = rgt__file_read(path, PROGRAM_MAX, head, NULL);
+  if (status != RGT_OK) return status == RGT_ENOMEM ? status : RGT_EMISS;
+  if ((status = parse_head(head, &want, e, &program)) != RGT_OK) return status;
+  if ((status = rgt__program_parse(program, &e->program, NULL)) != RGT_OK) return status == RGT_ENOMEM ? status : RGT_EIO;
+  if (e->program.kargs_version != RGT_KARGS_VERSION) return RGT_EIO;
   entry_path(c, "code", key, ".bin", e->path);
-  if (rgt__file_read(e->path, CODE_MAX, code, NULL) != RGT_OK || code->size != e->code_bytes || !code->data) return RGT_EMISS;
+  status = rgt__file_read(e->path, CODE_MAX, code, NULL);
+  if (status == RGT_ENOMEM) return status;
+  if (status != RGT_OK) return access(e->path, F_OK) != 0 ? RGT_EIO : RGT_EMISS;
+  if (code->size != e->code_bytes) return RGT_EIO;
   rgt__digest_of(code->data, code->size, &have);
-  return rgt__digest_equal(&want, &have) ? RGT_OK : RGT_EMISS;
+  return rgt__digest_equal(&want, &have) ? RGT_OK : RGT_EIO;
 }
 
 rgt_status rgt__code_cache_get(rgt__code_cache *c, const rgt__digest *key, rgt__code_entry *out, rgt__error *err) {
-  char path[PATH_SIZE];
   rgt__buffer head = {0}, code = {0};
   if (!c->folder[0]) return RGT_EMISS;
   rgt__code_entry *e = rgt__alloc_zero(1, sizeof *e);
   if (!e) return rgt__error_nomem(err, sizeof *e);
   rgt_status status = read_entry(c, key, e, &head, &code);
-  if (status == RGT_OK) {
-    *out = *e;
-  } else {
-    entry_path(c, "code", key, ".program", path);
-    if (access(path, F_OK) == 0) remove_entry(c, key);
+  if (status == RGT_OK) *out = *e;
+  if (status == RGT_ENOMEM) rgt__error_nomem(err, head.size + code.size);
+  if (status == RGT_EIO) {
+    remove_entry(c, key);
+    status = RGT_EMISS;
   }
   rgt__buffer_free(&head);
   rgt__buffer_free(&code);
@@ -139,19 +150,26 @@ static rgt_status put_file(const rgt__code_cache *c, const rgt__digest *key, con
 rgt_status rgt__code_cache_put(rgt__code_cache *c, const rgt__digest *key, const rgt__compiled *compiled, const rgt__program *program,
                                const char *source, size_t source_bytes, rgt__error *err) {
   if (!c->folder[0]) return RGT_OK;
-  rgt__buffer head = {0};
+  rgt__buffer head = {0}, rest = {0};
   rgt__digest hash;
   char hex[RGT_DIGEST_HEX_MAX];
   rgt__digest_of(compiled->code, compiled->code_bytes, &hash);
   rgt__digest_hex(&hash, hex);
-  rgt__buffer_format(&head, "ragtune-code 1 %s %zu %d %d %d %d\n", hex, compiled->code_bytes, compiled->registers,
-                     compiled->shared_bytes, compiled->spill_bytes, compiled->stack_bytes);
-  rgt__program_format(program, &head);
-  rgt_status status = head.failed ? rgt__error_nomem(err, head.size) : make_entry_folder(c, "code", key, err);
+  rgt__buffer_format(&rest, "binary %s %zu %d %d %d %d\n", hex, compiled->code_bytes, compiled->registers, compiled->shared_bytes,
+                     compiled->spill_bytes, compiled->stack_bytes);
+  rgt__program_format(program, &rest);
+  if (!rest.failed) {
+    rgt__digest_of(rest.data, rest.size, &hash);
+    rgt__digest_hex(&hash, hex);
+    rgt__buffer_format(&head, "ragtune-code 2 %s\n", hex);
+    rgt__buffer_add(&head, rest.data, rest.size);
+  }
+  rgt_status status = head.failed || rest.failed ? rgt__error_nomem(err, head.size) : make_entry_folder(c, "code", key, err);
   if (status == RGT_OK) status = put_file(c, key, ".src", source, source_bytes, err);
   if (status == RGT_OK && compiled->ptx) status = put_file(c, key, ".ptx", compiled->ptx, compiled->ptx_bytes, err);
   if (status == RGT_OK) status = put_file(c, key, ".bin", compiled->code, compiled->code_bytes, err);
   if (status == RGT_OK) status = put_file(c, key, ".program", head.data, head.size, err);
+  rgt__buffer_free(&rest);
   rgt__buffer_free(&head);
   return status;
 }

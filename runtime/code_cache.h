@@ -1,7 +1,7 @@
 /* code_cache.h -- compiled code on disk: local, disposable, checked by hash. Apart from the tuned database.
  *
  *   <folder>/code/<ab>/<code key>.bin      the binary (shared object or cubin); .ptx beside it where there is one
- *                                 .program    its program, the hash of the binary, static resources
+ *                                 .program    its program, a hash of itself and of the binary, static resources
  *                                 .src        the source it came from
  *   <folder>/map/<ab>/<local key>             the code key that (variant, template digest, compiler's stamp, target) led to
  */
@@ -31,7 +31,7 @@ void rgt__code_entry_free(rgt__code_entry *e);
 
 /* code key: source digest, toolchain, target, launch ABI (kargs version) */
 void rgt__code_cache_key(const rgt__digest *source, const char *toolchain, const char *target, rgt__digest *key);
-/* get -- RGT_OK; RGT_EMISS (absent, or damaged: the entry is removed). */
+/* get -- RGT_OK; RGT_EMISS (absent, or damaged: the entry is removed); RGT_ENOMEM. */
 rgt_status rgt__code_cache_get(rgt__code_cache *c, const rgt__digest *key, rgt__code_entry *out, rgt__error *err);
 rgt_status rgt__code_cache_put(rgt__code_cache *c, const rgt__digest *key, const rgt__compiled *compiled, const rgt__program *program, const char *source, size_t source_bytes, rgt__error *err); /* RGT_EIO */
 /* map -- local key (any canonical text) to code key. */

@@ -82,7 +82,8 @@ static rgt_status few(rgt__contest *c, const int *order, int n, rgt__error *err)
   for (int i = 0; i < n; i++) batch[i + 1] = c->entrants[order[i]].candidate;
   rgt_status status = c->worker->ops->round(c->worker, batch, n + 2, samples, err);
   if (status != RGT_OK) return status;
-  if (samples[0].call_ps < 0) return rgt__error_set(err, RGT_EINTERNAL, "the default variant is not valid for this problem");
+  if (samples[0].call_ps < 0 || samples[n + 1].call_ps < 0)
+    return rgt__error_set(err, RGT_EINTERNAL, "the default variant is not valid for this problem");
   double default_ps = ((double)samples[0].call_ps + (double)samples[n + 1].call_ps) / 2;
   if (c->n_baseline < c->baseline_capacity) c->baseline_ps[c->n_baseline++] = (int64_t)llround(default_ps);
   for (int i = 0; i < n; i++) add_sample(&c->entrants[order[i]], samples[i + 1].call_ps, default_ps);
@@ -139,7 +140,7 @@ static int64_t best_ratio(const rgt__contest *c, int *best) {
   int64_t least = INT64_MAX;
   rgt__score s;
   for (int i = 0; i < c->n; i++)
-    if (rgt__contest_score(c, i, &s) && s.ratio.median < least) {
+    if (!c->entrants[i].unusable && rgt__contest_score(c, i, &s) && s.ratio.median < least) {
       least = s.ratio.median;
       *best = i;
     }

@@ -112,11 +112,11 @@ void rgt__op_place(const rgt_op *op, rgt_policy policy, rgt__place_text *text, r
 void rgt__op_limits(const rgt_op *op, rgt__tunedb_limits *out) {
   double e = op->options.max_error;
   if (e > 0) {
-    *out = (rgt__tunedb_limits){e, e, e, e, NULL};
+    *out = (rgt__tunedb_limits){.max_p = e, .max_u_h = e, .max_alpha = e, .max_beta = e};
   } else if (op->desc.dtype == RGT_F32) {
-    *out = (rgt__tunedb_limits){0x1p-20, 0, 0x1p-21, 0x1p-21, NULL};
+    *out = (rgt__tunedb_limits){.max_p = 0x1p-20, .max_alpha = 0x1p-21, .max_beta = 0x1p-21};
   } else {
     double u = op->desc.dtype == RGT_F16 ? 0x1p-11 : 0x1p-8;
-    *out = (rgt__tunedb_limits){0, u, u, u, NULL};
+    *out = (rgt__tunedb_limits){.max_u_h = u, .max_alpha = u, .max_beta = u};
   }
 }

@@ -16,8 +16,8 @@ enum { COMPILE_LIMIT_MS = 60000, VERSION_LIMIT_MS = 10000, CODE_MAX = 64 << 20 }
 
 /* -ffp-contract=off: a sum is fused where the source says so, and nowhere else, so that bits do not depend on the compiler's mood.
  * -nostdlib: the object needs nothing of its own; memcpy and memset come from the process that loads it. */
-#define COMMON_OPTIONS "-O3", "-std=gnu11", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-fvisibility=hidden", "-w", "-pipe"
-#define OPTIONS_TEXT "-O3 -std=gnu11 -ffp-contract=off -fno-math-errno -fPIC -fvisibility=hidden -shared -nostdlib"
+#define COMMON_OPTIONS "-O3", "-std=gnu11", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-w", "-pipe"
+#define OPTIONS_TEXT "-O3 -std=gnu11 -ffp-contract=off -fno-math-errno -fPIC -shared -nostdlib"
 
 static const char *const target_options[][8] = {
     {"plain", NULL},
@@ -28,10 +28,11 @@ static const char *const target_options[][8] = {
 void rgt__cpu_compiler_find(const rgt__environment *env, rgt__cpu_compiler *out) {
   static const char *const usual[] = {"cc", "gcc", "clang"};
   memset(out, 0, sizeof *out);
+  out->limit_ms = COMPILE_LIMIT_MS;
   const char *named = rgt__environment_get(env, RGT_ENV_RAGTUNE_CC);
   const char *path = rgt__environment_get(env, RGT_ENV_PATH);
   const char *scratch = rgt__environment_get(env, RGT_ENV_TMPDIR);
-  snprintf(out->scratch, sizeof out->scratch, "%s", scratch ? scratch : "/tmp");
+  snprintf(out->scratch, sizeof out->scratch, "%s", scratch && strlen(scratch) < sizeof out->scratch ? scratch : "/tmp");
   if (named) {
     snprintf(out->looked_for, sizeof out->looked_for, "RAGTUNE_CC=%s", named);
     if (strcmp(named, "none") != 0 && !rgt__file_find_program(named, path, out->path, sizeof out->path)) out->path[0] = 0;
@@ -76,10 +77,11 @@ static double ms_since(const struct timespec *start) {
   return (double)(t.tv_sec - start->tv_sec) * 1e3 + (double)(t.tv_nsec - start->tv_nsec) / 1e6;
 }
 
-/* The first line that says "error", else the first line. */
+/* The first line that says "error:", else "error", else the first line. The colon matters: "In function 'index_error'" is no error. */
 static void first_error(const rgt__buffer *output, const char *folder, char *log, size_t log_size) {
   const char *text = output->data ? output->data : "the compiler said nothing";
-  const char *at = strstr(text, "error");
+  const char *at = strstr(text, "error:");
+  if (!at) at = strstr(text, "error");
   while (at && at > text && at[-1] != '\n') at--;
   if (!at) at = text;
   size_t prefix = strlen(folder);
@@ -112,13 +114,13 @@ static rgt_status run(const rgt__cpu_compiler *c, const char *folder, const char
   argv[n] = NULL;
   rgt__buffer output = {0};
   int code = 0;
-  rgt_status status = rgt__process_run((char *const *)(uintptr_t)argv, COMPILE_LIMIT_MS, &output, &code, err);
+  rgt_status status = rgt__process_run((char *const *)(uintptr_t)argv, c->limit_ms, &output, &code, err);
   if (status == RGT_ETIMEOUT || (status == RGT_OK && code != 0)) {
     if (status == RGT_OK) {
       first_error(&output, folder, out->log, sizeof out->log);
       status = rgt__error_set(err, RGT_ECOMPILE, "%s", out->log);
     } else {
-      snprintf(out->log, sizeof out->log, "still compiling after %d s", COMPILE_LIMIT_MS / 1000);
+      snprintf(out->log, sizeof out->log, "still compiling after %g s", c->limit_ms / 1000.0);
     }
   }
   rgt__buffer_free(&output);
@@ -138,7 +140,7 @@ rgt_status rgt__cpu_compiler_run(const rgt__cpu_compiler *c, const char *source,
   snprintf(out_path, sizeof out_path, "%s/variant.%s", folder, want_asm ? "s" : "so");
   rgt__buffer code = {0};
   rgt_status status = RGT_OK;
-  FILE *f = fopen(in_path, "w");
+  FILE *f = fopen(in_path, "we");
   if (!f || fwrite(source, 1, bytes, f) != bytes) status = rgt__error_set(err, RGT_EIO, "%s: cannot be written: %s", in_path, strerror(errno));
   if (f && fclose(f) != 0 && status == RGT_OK) status = rgt__error_set(err, RGT_EIO, "%s: cannot be written: %s", in_path, strerror(errno));
   if (status == RGT_OK) status = run(c, folder, in_path, out_path, target, want_asm, out, err);

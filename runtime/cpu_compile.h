@@ -8,9 +8,10 @@ typedef struct rgt__cpu_compiler {
   char path[512];    /* "" where there is none */
   char looked_for[512]; /* what was tried, for the message */
   char scratch[256]; /* folder for temporary files */
+  int limit_ms;      /* of one compile */
 } rgt__cpu_compiler;
 
-/* rgt__cpu_compiler_find -- RAGTUNE_CC, else cc, gcc, clang on PATH. No process is started. */
+/* rgt__cpu_compiler_find -- RAGTUNE_CC, else cc, gcc, clang on PATH; limit_ms is a minute. No process is started. */
 void rgt__cpu_compiler_find(const rgt__environment *env, rgt__cpu_compiler *out);
 /* rgt__cpu_compiler_version -- first line of --version, size of the program, our options: no path, no time. Starts a process.
  * RGT_ENOCOMPILER, RGT_EIO, RGT_ETIMEOUT. */

@@ -9,7 +9,8 @@
 rgt_status rgt__cpu_target(const char *limit, rgt__target *target, rgt__error *err);
 /* rgt__cpu_target_by_name -- "plain", "x86-64-avx2", "x86-64-avx512", whether or not this processor has it. */
 rgt_status rgt__cpu_target_by_name(const char *name, rgt__target *target, rgt__error *err);
-/* rgt__cpu_class -- vendor, family-model-stepping, a fixed and versioned list of features, cores: "cpu:GenuineIntel:6-143-8:f1:avx2+fma:2". */
+/* rgt__cpu_class -- vendor, family-model-stepping, a fixed and versioned list of features, cores:
+ * "cpu:GenuineIntel:6-143-8:f1:avx2+fma:cores=2"; with ":only-<target>" after the features where the target is limited. */
 void rgt__cpu_class(const rgt__target *target, int cores, char *text, size_t text_size);
 
 #endif

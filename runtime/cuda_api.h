@@ -8,12 +8,12 @@
 enum { RGT_CUDA_SUCCESS = 0, RGT_CUDA_NO_DEVICE = 100 };
 
 /* name as the library exports it, parameters; all return a result code */
-#define RGT_CUDA_LIST(X)                                                                                                       \
-  X(cuInit, (unsigned flags))                                                                                                  \
-  X(cuDriverGetVersion, (int *version))                                                                                        \
-  X(cuDeviceGetCount, (int *count))                                                                                            \
-  X(cuDeviceGet, (int *device, int ordinal))                                                                                   \
-  X(cuDeviceGetName, (char *name, int size, int device))                                                                       \
+#define RGT_CUDA_LIST(X)                                 \
+  X(cuInit, (unsigned flags))                            \
+  X(cuDriverGetVersion, (int *version))                  \
+  X(cuDeviceGetCount, (int *count))                      \
+  X(cuDeviceGet, (int *device, int ordinal))             \
+  X(cuDeviceGetName, (char *name, int size, int device)) \
   X(cuGetErrorName, (int result, const char **name))
 
 typedef struct rgt__cuda_api {
@@ -29,7 +29,8 @@ typedef struct rgt__cuda_api {
  * RGT_ENODEVICE: one line that names what was looked for and why each failed, or what the driver answered. */
 rgt_status rgt__cuda_api_open(const rgt__environment *env, rgt__cuda_api *api, rgt__error *err);
 void rgt__cuda_api_close(rgt__cuda_api *api);
-/* rgt__cuda_api_result -- "CUDA_ERROR_NO_DEVICE"; a number's text where the driver does not know it. Borrowed from text or driver. */
+/* rgt__cuda_api_result -- "CUDA_ERROR_NO_DEVICE"; a number's text where the driver does not know it. Borrowed from text or
+ * driver. */
 const char *rgt__cuda_api_result(const rgt__cuda_api *api, int result, char text[32]);
 
 #endif

@@ -1,6 +1,7 @@
 /* device_cpu.c -- the processor as a device: the machine's C compiler, dlopen of the result, the process's thread pool. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,9 +46,19 @@ static void cpu_compiler_stamp(rgt__device *d, char *text, size_t text_size) {
     snprintf(text, text_size, "%s|%lld|%lld", path, (long long)size, (long long)mtime_ns);
 }
 
+/* "/proc/self/fd/N", spelled differently each time: the loader takes a name that it has loaded for the same library, and a
+ * descriptor's number comes back as soon as the file is closed. Each bit of a count is "/." or "/", which lead nowhere. */
+static void fresh_fd_path(int fd, char *path, size_t size) {
+  static atomic_uint count;
+  size_t n = (size_t)snprintf(path, size, "/proc/self");
+  unsigned id = atomic_fetch_add(&count, 1);
+  for (int bit = 0; bit < 32; bit++) n += (size_t)snprintf(path + n, size - n, id >> bit & 1 ? "/." : "/");
+  snprintf(path + n, size - n, "/fd/%d", fd);
+}
+
 /* dlopen wants a file: bytes that have none get an anonymous one. */
 static void *open_bytes(const void *code, size_t bytes, rgt__error *err) {
-  char path[64];
+  char path[128];
   void *library = NULL;
   int fd = memfd_create("ragtune", MFD_CLOEXEC);
   if (fd < 0) {
@@ -57,7 +68,7 @@ static void *open_bytes(const void *code, size_t bytes, rgt__error *err) {
   if (write(fd, code, bytes) != (ssize_t)bytes) {
     rgt__error_set(err, RGT_EIO, "no room for %zu bytes of compiled code: %s", bytes, strerror(errno));
   } else {
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    fresh_fd_path(fd, path, sizeof path);
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) rgt__error_set(err, RGT_EIO, "compiled code cannot be loaded: %s", dlerror());
   }
@@ -85,8 +96,9 @@ static rgt_status cpu_load(rgt__device *d, const char *code_path, const void *co
   rgt_status status = m->library ? RGT_OK : RGT_EIO;
   for (int i = 0; i < program->n_steps && status == RGT_OK; i++) {
     if (program->steps[i].kind != RGT_STEP_KERNEL) continue;
-    *(void **)&m->kernels[i] = dlsym(m->library, program->steps[i].kernel);
-    if (!m->kernels[i]) status = rgt__error_set(err, RGT_EIO, "compiled code lacks the entry %s", program->steps[i].kernel);
+    void *entry = dlsym(m->library, program->steps[i].kernel);
+    memcpy(&m->kernels[i], &entry, sizeof entry);
+    if (!entry) status = rgt__error_set(err, RGT_EIO, "compiled code lacks the entry %s", program->steps[i].kernel);
   }
   if (status != RGT_OK) {
     cpu_unload(d, m);
@@ -140,7 +152,8 @@ static rgt_status cpu_launch(rgt__device *d, rgt__module *m, const rgt__program 
   (void)err;
   for (int i = 0; i < program->n_steps; i++) {
     if (program->steps[i].kind == RGT_STEP_MEMSET) {
-      memset((char *)workspace + plan->steps[i].offset, program->steps[i].value, (size_t)plan->steps[i].bytes);
+      if (plan->steps[i].bytes > 0)
+        memset((char *)workspace + plan->steps[i].offset, program->steps[i].value, (size_t)plan->steps[i].bytes);
       continue;
     }
     int64_t n_parts = plan->steps[i].grid;

@@ -25,8 +25,8 @@ enum { SHARED_STATIC_MAX = 49152 };
 static int64_t shared_optin_max(int sm) {
   static const struct {
     int sm, kib;
-  } table[] = {{75, 64},  {80, 163},  {86, 99},   {87, 163},  {88, 163}, {89, 99},
-               {90, 227}, {100, 227}, {101, 227}, {103, 227}, {110, 227}, {120, 99}, {121, 99}};
+  } table[] = {{75, 64},   {80, 163},  {86, 99},   {87, 163},  {88, 163}, {89, 99}, {90, 227},
+               {100, 227}, {101, 227}, {103, 227}, {110, 227}, {120, 99}, {121, 99}};
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
     if (table[i].sm == sm) return (int64_t)table[i].kib * 1024;
   return SHARED_STATIC_MAX;
@@ -65,7 +65,8 @@ static rgt_status check_target(const rgt__nvrtc *nvrtc, const char *name, int sm
     }
     rgt__buffer_format(&list, "%ssm_%d", i > 0 ? " " : "", targets[i]);
   }
-  rgt_status status = rgt__error_set(err, RGT_EINVAL, "target %s: this NVRTC compiles for %s", name, list.data);
+  rgt_status status = rgt__error_set(err, RGT_EINVAL, "target %s: this NVRTC compiles for %s", name,
+                                     list.failed || list.data == NULL ? "others" : list.data);
   rgt__buffer_free(&list);
   return status;
 }
@@ -76,8 +77,9 @@ static rgt_status compile(rgt__device *d, const char *source, size_t bytes, cons
                           rgt__compiled *out, rgt__error *err) {
   cuda_device *c = (cuda_device *)d;
   if (want_asm)
-    return rgt__error_set(err, RGT_EUNSUPPORTED, "machine code as text needs a disassembler, which is not part of this version; "
-                                                 "PTX can be shown instead");
+    return rgt__error_set(err, RGT_EUNSUPPORTED,
+                          "machine code as text needs a disassembler, which is not part of this version; "
+                          "PTX can be shown instead");
   rgt_status status = check_target(c->nvrtc, target->name, parse_target(target->name), err);
   if (status != RGT_OK) return status;
   char *text = rgt__alloc(bytes + 1); /* NVRTC wants a final NUL */
@@ -118,14 +120,18 @@ static rgt_status load(rgt__device *d, const char *code_path, const void *code, 
   return only_compiles(d, err);
 }
 
-static void unload(rgt__device *d, rgt__module *m) { (void)d, (void)m; }
+static void unload(rgt__device *d, rgt__module *m) {
+  (void)d, (void)m;
+}
 
 static rgt_status mem_alloc(rgt__device *d, size_t bytes, void **p, rgt__error *err) {
   (void)bytes, (void)p;
   return only_compiles(d, err);
 }
 
-static void mem_free(rgt__device *d, void *p) { (void)d, (void)p; }
+static void mem_free(rgt__device *d, void *p) {
+  (void)d, (void)p;
+}
 
 static rgt_status mem_write(rgt__device *d, void *to, const void *from_host, size_t bytes, rgt__error *err) {
   (void)to, (void)from_host, (void)bytes;
@@ -153,7 +159,9 @@ static int64_t now_ps(rgt__device *d, void *stream) {
   return 0;
 }
 
-static void flush_cache(rgt__device *d) { (void)d; }
+static void flush_cache(rgt__device *d) {
+  (void)d;
+}
 
 static void close_device(rgt__device *d) {
   if (d == NULL) return;
@@ -213,10 +221,11 @@ rgt_status rgt__device_cuda_open(const rgt__device_options *o, rgt__device **out
     status = rgt__error_set(err, RGT_ENODEVICE, "no CUDA device %d: the driver counts %d, from 0", o->ordinal, api.n_devices);
   } else {
     if (api.cuDeviceGet(&device, o->ordinal) == RGT_CUDA_SUCCESS) api.cuDeviceGetName(name, sizeof name, device);
-    status = rgt__error_set(err, RGT_EUNSUPPORTED,
-                            "cuda:%d (%s, driver %d.%d) is there, but this version generates and compiles CUDA code and does not "
-                            "run it yet; use --device cpu",
-                            o->ordinal, name, api.version / 1000, api.version % 1000 / 10);
+    status =
+        rgt__error_set(err, RGT_EUNSUPPORTED,
+                       "cuda:%d (%s, driver %d.%d) is there, but this version generates and compiles CUDA code and does not "
+                       "run it yet; use --device cpu",
+                       o->ordinal, name, api.version / 1000, api.version % 1000 / 10);
   }
   rgt__cuda_api_close(&api);
   return status;

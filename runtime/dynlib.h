@@ -12,7 +12,8 @@ typedef struct rgt__dynlib_symbol {
   size_t offset; /* of the function pointer in the table */
 } rgt__dynlib_symbol;
 
-/* rgt__dynlib_open -- dlopen; on failure NULL, and "name (reason)" is added to why, after ", " where something stands already. */
+/* rgt__dynlib_open -- dlopen; on failure NULL, and "name (reason)" is added to why, after ", " where something stands already.
+ */
 void *rgt__dynlib_open(const char *name, rgt__buffer *why);
 /* rgt__dynlib_why -- adds such an entry for a library that opened but will not do. */
 void rgt__dynlib_why(rgt__buffer *why, const char *name, const char *reason);

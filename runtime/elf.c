@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static size_t padded(size_t n) { return (n + 3) & ~(size_t)3; }
+static size_t padded(size_t n) {
+  return (n + 3) & ~(size_t)3;
+}
 
 /* A note is a header of three words, the owner's name and the contents, the last two padded to 4 bytes. */
 int rgt__elf_note_build_id(const void *notes, size_t bytes, char hex[RGT_BUILD_ID_MAX]) {

@@ -11,9 +11,8 @@
 
 /* Products and sums are contracted only where the text says so (__fmaf_rn): variants of one numeric class then agree bit for
  * bit, whatever surrounds the expression. No fast math, no flush to zero. */
-static const char *const fixed_options[] = {
-    "--std=c++17",      "-default-device", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true",
-    "--ptxas-options=-v"};
+static const char *const fixed_options[] = {"--std=c++17",     "-default-device",  "--fmad=false",      "--ftz=false",
+                                            "--prec-div=true", "--prec-sqrt=true", "--ptxas-options=-v"};
 enum { N_FIXED = sizeof fixed_options / sizeof fixed_options[0] };
 
 void rgt__nvrtc_options(char *text, size_t text_size) {
@@ -65,10 +64,12 @@ static rgt_status failed(const rgt__nvrtc *n, int code, const char *log, const c
 }
 
 /* The finished program's outputs into *out; PTX ends with a NUL of its own, which is not counted. */
-static rgt_status collect(const rgt__nvrtc_api *api, rgt__nvrtc_handle program, const char *log, rgt__compiled *out,
-                          rgt__error *err) {
-  if (!rgt__nvrtc_log_resources(log, out))
-    return rgt__error_set(err, RGT_ECOMPILE, "NVRTC's log reports no registers: no kernel, or --ptxas-options=-v not known");
+static rgt_status collect(const rgt__nvrtc_api *api, rgt__nvrtc_handle program, const char *log, const char *target,
+                          rgt__compiled *out, rgt__error *err) {
+  if (!rgt__nvrtc_log_resources(log, out)) {
+    snprintf(out->log, sizeof out->log, "the log reports no registers: no kernel, or --ptxas-options=-v is not known");
+    return rgt__error_set(err, RGT_ECOMPILE, "for %s, %s", target, out->log);
+  }
   rgt_status status =
       take_output(api->nvrtcGetCUBINSize, api->nvrtcGetCUBIN, program, "cubin", &out->code, &out->code_bytes, err);
   if (status == RGT_OK)
@@ -100,7 +101,7 @@ rgt_status rgt__nvrtc_compile(rgt__nvrtc *n, const char *source, const char *tar
   else if (code != RGT_NVRTC_SUCCESS)
     status = failed(n, code, log, target, &made, err);
   else
-    status = collect(api, program, log, &made, err);
+    status = collect(api, program, log, target, &made, err);
   if (status != RGT_OK) {
     rgt__free(made.code);
     rgt__free(made.ptx);

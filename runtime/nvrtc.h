@@ -16,7 +16,8 @@ typedef struct rgt__nvrtc_places {
  * /usr/local/cuda*, the system's library folders, and the place where tools/fetch-nvrtc.sh puts it. libnvrtc-builtins must
  * stand beside it. RGT_ENOCOMPILER: one line with everything that was tried. RGT_ENOMEM. */
 rgt_status rgt__nvrtc_open(const rgt__environment *env, rgt__nvrtc **out, rgt__error *err);
-rgt_status rgt__nvrtc_open_places(const rgt__nvrtc_places *places, rgt__nvrtc **out, rgt__error *err); /* the same, from a list */
+rgt_status rgt__nvrtc_open_places(const rgt__nvrtc_places *places, rgt__nvrtc **out,
+                                  rgt__error *err); /* the same, from a list */
 void rgt__nvrtc_close(rgt__nvrtc *n);
 int rgt__nvrtc_targets(const rgt__nvrtc *n, int *sm, int max); /* 75, 80, ... rising; how many there are, max of them written */
 const char *rgt__nvrtc_path(const rgt__nvrtc *n);

@@ -9,19 +9,19 @@ typedef struct rgt__nvrtc_program *rgt__nvrtc_handle; /* opaque */
 enum { RGT_NVRTC_SUCCESS = 0, RGT_NVRTC_OUT_OF_MEMORY = 1 };
 
 /* name, parameters; all return a result code, except nvrtcGetErrorString */
-#define RGT_NVRTC_LIST(X)                                                                                                      \
-  X(nvrtcVersion, (int *major, int *minor))                                                                                    \
-  X(nvrtcGetNumSupportedArchs, (int *n))                                                                                       \
-  X(nvrtcGetSupportedArchs, (int *archs))                                                                                      \
-  X(nvrtcCreateProgram, (rgt__nvrtc_handle * program, const char *source, const char *name, int n_headers,                     \
-                         const char *const *headers, const char *const *header_names))                                         \
-  X(nvrtcCompileProgram, (rgt__nvrtc_handle program, int n_options, const char *const *options))                               \
-  X(nvrtcGetCUBINSize, (rgt__nvrtc_handle program, size_t *bytes))                                                             \
-  X(nvrtcGetCUBIN, (rgt__nvrtc_handle program, char *to))                                                                      \
-  X(nvrtcGetPTXSize, (rgt__nvrtc_handle program, size_t *bytes))                                                               \
-  X(nvrtcGetPTX, (rgt__nvrtc_handle program, char *to))                                                                        \
-  X(nvrtcGetProgramLogSize, (rgt__nvrtc_handle program, size_t *bytes))                                                        \
-  X(nvrtcGetProgramLog, (rgt__nvrtc_handle program, char *to))                                                                 \
+#define RGT_NVRTC_LIST(X)                                                                                  \
+  X(nvrtcVersion, (int *major, int *minor))                                                                \
+  X(nvrtcGetNumSupportedArchs, (int *n))                                                                   \
+  X(nvrtcGetSupportedArchs, (int *archs))                                                                  \
+  X(nvrtcCreateProgram, (rgt__nvrtc_handle * program, const char *source, const char *name, int n_headers, \
+                         const char *const *headers, const char *const *header_names))                     \
+  X(nvrtcCompileProgram, (rgt__nvrtc_handle program, int n_options, const char *const *options))           \
+  X(nvrtcGetCUBINSize, (rgt__nvrtc_handle program, size_t * bytes))                                        \
+  X(nvrtcGetCUBIN, (rgt__nvrtc_handle program, char *to))                                                  \
+  X(nvrtcGetPTXSize, (rgt__nvrtc_handle program, size_t * bytes))                                          \
+  X(nvrtcGetPTX, (rgt__nvrtc_handle program, char *to))                                                    \
+  X(nvrtcGetProgramLogSize, (rgt__nvrtc_handle program, size_t * bytes))                                   \
+  X(nvrtcGetProgramLog, (rgt__nvrtc_handle program, char *to))                                             \
   X(nvrtcDestroyProgram, (rgt__nvrtc_handle * program))
 
 typedef struct rgt__nvrtc_api {

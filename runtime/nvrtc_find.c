@@ -136,7 +136,9 @@ int rgt__nvrtc_targets(const rgt__nvrtc *n, int *sm, int max) {
   return n->n_targets;
 }
 
-const char *rgt__nvrtc_path(const rgt__nvrtc *n) { return n->path; }
+const char *rgt__nvrtc_path(const rgt__nvrtc *n) {
+  return n->path;
+}
 
 void rgt__nvrtc_version(const rgt__nvrtc *n, char *text, size_t text_size) {
   char build[RGT_BUILD_ID_MAX];

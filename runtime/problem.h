@@ -5,36 +5,41 @@
 #include "generator/op.h"
 
 typedef struct rgt__problem {
-  rgt_op_desc op;       /* groups here is the problem's own number of groups */
+  rgt_op_desc op; /* groups here is the problem's own number of groups */
   int64_t rows;
   rgt_weight_form form; /* how weights and biases are to be passed */
   /* owned, in storage type; packed, stacked, in op.layout. index in op.index_type. */
   void *x, *index, *w1, *b1, *w2, *b2; /* NULL where the op has none */
-  int sparse_x; /* x mostly 0 and every weight in use finite: the reference may skip the zeros */
-  int finite;   /* no NaN or Inf in the x of a live row or in weights in use */
+  int sparse_x;                        /* x mostly 0 and every weight in use finite: the reference may skip the zeros */
+  int finite;                          /* no NaN or Inf in the x of a live row or in weights in use */
 } rgt__problem;
 
 typedef enum rgt__problem_kind {
-  RGT_PROBLEM_EXACT, /* verify.md's exact pass: multiples of 1/4, few non-zeros in x, every k met in some row; every product, sum and hidden value exact */
+  RGT_PROBLEM_EXACT, /* verify.md's exact pass: multiples of 1/4, few non-zeros in x, every k met in some row; every product,
+                        sum and hidden value exact */
   RGT_PROBLEM_BOUND, /* random normal data scaled by 1/sqrt(K) */
   RGT_PROBLEM_BENCH  /* like bound, but no masked rows and finite everywhere */
 } rgt__problem_kind;
 
 typedef struct rgt__problem_options {
   rgt__problem_kind kind;
-  int64_t rows;         /* exact and bound passes take at least 256 whatever is asked */
-  rgt_skew skew;        /* of the group sizes: uniform, zipf (exponent 1.1), one */
-  double masked;        /* share of rows masked; their x is NaN and Inf. bench: 0 */
-  int nan_unused;       /* groups that no row uses hold NaN; of 3 groups or more one is left without rows (exact: the last, bound: the first) */
+  int64_t rows;   /* exact and bound passes take at least 256 whatever is asked */
+  rgt_skew skew;  /* of the group sizes: uniform, zipf (exponent 1.1), one */
+  double masked;  /* share of rows masked; their x is NaN and Inf. bench: 0 */
+  int nan_unused; /* groups that no row uses hold NaN; of 3 groups or more one is left without rows (exact: the last, bound: the
+                     first) */
   rgt_weight_form form;
   uint64_t seed;
-  const void *index;    /* NULL, or an index to use (rows entries of op.index_type): rows, skew and masked then stay as it has them */
+  const void
+      *index; /* NULL, or an index to use (rows entries of op.index_type): rows, skew and masked then stay as it has them */
 } rgt__problem_options;
 
-rgt_status rgt__problem_make(const rgt_op_desc *op, const rgt__problem_options *o, rgt__problem *out, rgt__error *err); /* RGT_ENOMEM */
-rgt_status rgt__problem_from_case(const rgt_op_desc *op, const rgt_case *data, rgt_weight_form form, rgt__problem *out, rgt__error *err); /* copies */
+rgt_status rgt__problem_make(const rgt_op_desc *op, const rgt__problem_options *o, rgt__problem *out,
+                             rgt__error *err); /* RGT_ENOMEM */
+rgt_status rgt__problem_from_case(const rgt_op_desc *op, const rgt_case *data, rgt_weight_form form, rgt__problem *out,
+                                  rgt__error *err); /* copies */
 void rgt__problem_free(rgt__problem *p);
-int64_t rgt__problem_index_at(const rgt__problem *p, int64_t row); /* at its own width */
+int64_t rgt__problem_index_at(const rgt__problem *p, int64_t row);                                   /* at its own width */
 rgt_skew rgt__problem_skew_of(const void *index, rgt_index_type type, int64_t rows, int64_t groups); /* design 2's rule */
 int64_t rgt__problem_bytes(const rgt_op_desc *op, int64_t rows); /* of all its arrays, saturating */
 

@@ -34,6 +34,7 @@ static rgt_status start(char *const argv[], const int pipe_fd[2], pid_t *child, 
   sigaddset(&defaults, SIGINT);
   sigaddset(&defaults, SIGTERM);
   sigaddset(&defaults, SIGPIPE);
+  sigaddset(&defaults, SIGCHLD); /* a compiler driver waits for its own children */
   if (posix_spawn_file_actions_init(&actions) != 0) return rgt__error_nomem(err, sizeof actions);
   if (posix_spawnattr_init(&attr) != 0) {
     posix_spawn_file_actions_destroy(&actions);
@@ -53,7 +54,8 @@ static rgt_status start(char *const argv[], const int pipe_fd[2], pid_t *child, 
   return RGT_OK;
 }
 
-/* Reads until the pipe closes; 0 when the limit passed first. */
+/* Reads until the pipe closes; 0 when the limit passed first. What passes OUTPUT_MAX is read and dropped, so that the child can
+ * go on writing. */
 static int drain(int fd, int64_t deadline_ms, rgt__buffer *output) {
   char chunk[4096];
   for (;;) {
@@ -66,15 +68,36 @@ static int drain(int fd, int64_t deadline_ms, rgt__buffer *output) {
     ssize_t n = read(fd, chunk, sizeof chunk);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return 1;
-    if (output->size + (size_t)n <= OUTPUT_MAX) rgt__buffer_add(output, chunk, (size_t)n);
+    size_t room = OUTPUT_MAX - output->size;
+    rgt__buffer_add(output, chunk, (size_t)n < room ? (size_t)n : room);
   }
 }
 
-static int reap(pid_t child) {
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) return 255;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+/* Waits for the end of a child whose pipe has closed: mostly it has ended, or does at once, but a program may close its output
+ * and go on. 0 when the limit passed first. *code is -1 where the status is lost: a host that ignores SIGCHLD, or waits for every
+ * child, takes it away. */
+static int reap(pid_t child, int64_t deadline_ms, int *code) {
+  long pause_ns = 50 * 1000;
+  for (;;) {
+    int status = 0;
+    pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child) {
+      *code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      return 1;
+    }
+    if (ended < 0 && errno != EINTR) {
+      *code = -1;
+      return 1;
+    }
+    if (now_ms() >= deadline_ms) return 0;
+    nanosleep(&(struct timespec){.tv_nsec = pause_ns}, NULL);
+    if (pause_ns < 20 * 1000 * 1000) pause_ns *= 2;
+  }
+}
+
+static void end_group(pid_t child) {
+  kill(-child, SIGKILL);
+  while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
 }
 
 rgt_status rgt__process_run(char *const argv[], int limit_ms, rgt__buffer *output, int *exit_status, rgt__error *err) {
@@ -84,11 +107,13 @@ rgt_status rgt__process_run(char *const argv[], int limit_ms, rgt__buffer *outpu
   rgt_status status = start(argv, fd, &child, err);
   close(fd[1]);
   if (status == RGT_OK) {
-    int ended = drain(fd[0], now_ms() + limit_ms, output);
-    if (!ended) kill(-child, SIGKILL);
-    int code = reap(child);
-    if (!ended) {
+    int64_t deadline_ms = now_ms() + limit_ms;
+    int code = 0;
+    if (!drain(fd[0], deadline_ms, output) || !reap(child, deadline_ms, &code)) {
+      end_group(child);
       status = rgt__error_set(err, RGT_ETIMEOUT, "%s: still running after %d ms, ended", argv[0], limit_ms);
+    } else if (code < 0) {
+      status = rgt__error_set(err, RGT_EIO, "%s: its exit status is lost: this process ignores SIGCHLD or waits for every child", argv[0]);
     } else {
       *exit_status = code;
     }

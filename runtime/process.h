@@ -7,7 +7,8 @@
 
 /* rgt__process_run -- argv[0] is a path. What it writes to stdout and stderr together goes to output (at most 1 MiB of it).
  * *exit_status: 0..255, or 128 + signal. Returns RGT_OK when it ran to an end, RGT_ETIMEOUT (killed with its children after
- * limit_ms), RGT_EIO (could not be started), RGT_ENOMEM. Threads: any. */
+ * limit_ms), RGT_EIO (could not be started, or its
+ * exit status is lost to the host), RGT_ENOMEM. Threads: any. */
 rgt_status rgt__process_run(char *const argv[], int limit_ms, rgt__buffer *output, int *exit_status, rgt__error *err);
 
 #endif

@@ -2,12 +2,12 @@
  *
  * The bound, layer by layer. Let z be what the activation is applied to, a = act(z), and ~ mark what a variant holds.
  *
- * A sum of K products and a bias. Rounding the operands to the product type moves each product by p |w x| at most (both operands
- * together). Every f32 rounding moves its result by 2^-24 of it; a term takes part in at most K of them in any order of sums
- * (K - 1 additions, the bias), and its product is rounded once more where no FMA is used: (K + 8) 2^-24 S covers that, with
- * S = sum |w x| + |b|, together with the second-order terms of the usual K. Adders that truncate lose twice as much. A product
- * below the normal range loses up to 2^-150, K of them and the result (K + 1) 2^-150. So
- *     e1 = |z~ - z| <= (p1 + A(in)) S1 + (in + 1) 2^-150.
+ * A sum of K products and a bias. Rounding the operands to the product type moves each product by p |w x| at most (both
+ * operands together). Every f32 rounding moves its result by 2^-24 of it; a term takes part in at most K of them in any order
+ * of sums (K - 1 additions, the bias), and its product is rounded once more where no FMA is used: (K + 8) 2^-24 S covers that,
+ * with S = sum |w x| + |b|, together with the second-order terms of the usual K. Adders that truncate lose twice as much. A
+ * product below the normal range loses up to 2^-150, K of them and the result (K + 1) 2^-150. So e1 = |z~ - z| <= (p1 + A(in))
+ * S1 + (in + 1) 2^-150.
  *
  * The activation. |act(u) - act(v)| <= L |u - v| with L the largest slope: 1 for none, relu and tanh; silu's is 1.0998 near
  * 2.4, gelu's 1.1289 at sqrt 2 (gelu_tanh's is below gelu's constant too). Its evaluation adds alpha |a| + beta |z|. Stored in
@@ -30,9 +30,12 @@
 
 double rgt__reference_act(rgt_act act, double z) {
   switch (act) {
-  case RGT_ACT_NONE: break;
-  case RGT_ACT_RELU: return z > 0 || z != z ? z : 0;
-  case RGT_ACT_TANH: return tanh(z);
+  case RGT_ACT_NONE:
+    break;
+  case RGT_ACT_RELU:
+    return z > 0 || z != z ? z : 0;
+  case RGT_ACT_TANH:
+    return tanh(z);
   case RGT_ACT_GELU: /* erfc: 1 + erf would cancel for negative z */
     return z == -INFINITY ? -0.0 : 0.5 * z * erfc(-z * M_SQRT1_2);
   case RGT_ACT_GELU_TANH: { /* (1 + tanh t) / 2 = 1 / (1 + exp -2t), without its cancellation */
@@ -40,17 +43,21 @@ double rgt__reference_act(rgt_act act, double z) {
     double t = M_2_SQRTPI * M_SQRT1_2 * (z + 0.044715 * z * z * z);
     return z / (1 + exp(-2 * t));
   }
-  case RGT_ACT_SILU: return z == -INFINITY ? -0.0 : z / (1 + exp(-z));
+  case RGT_ACT_SILU:
+    return z == -INFINITY ? -0.0 : z / (1 + exp(-z));
   }
   return z;
 }
 
 static double slope(rgt_act act) {
   switch (act) {
-  case RGT_ACT_SILU: return 1.0999;
+  case RGT_ACT_SILU:
+    return 1.0999;
   case RGT_ACT_GELU:
-  case RGT_ACT_GELU_TANH: return 1.1290;
-  default: return 1;
+  case RGT_ACT_GELU_TANH:
+    return 1.1290;
+  default:
+    return 1;
   }
 }
 
@@ -68,7 +75,7 @@ typedef struct layer {
   const unsigned char *w, *b; /* the group's; b may be NULL */
   size_t element;
   int64_t n_k, n_f;
-  int64_t step_k, step_f; /* elements from one k, one feature to the next */
+  int64_t step_k, step_f;      /* elements from one k, one feature to the next */
   const double *in, *in_error; /* in_error may be NULL */
   const int64_t *ks;           /* the k that count, NULL: all */
   int64_t n_ks;
@@ -193,8 +200,8 @@ static void load_x(const rgt__problem *p, int64_t row, double *x, int64_t *ks, l
   l->n_ks = n_ks;
 }
 
-/* Hidden units in place of their z; their error in place of S1. Returns whether one of them may pass the range of what holds it:
- * the storage type where hidden is 16 bits wide (or nothing is known), else f32. */
+/* Hidden units in place of their z; their error in place of S1. Returns whether one of them may pass the range of what holds
+ * it: the storage type where hidden is 16 bits wide (or nothing is known), else f32. */
 static int hidden_layer(const rgt__problem *p, const layer *l, const rgt__numeric *n, double *h, double *eh, double *unused) {
   double limit = !n || n->hidden_16bit ? rgt__number_max(p->op.dtype) : FLT_MAX;
   int overflow = 0;

@@ -6,8 +6,6 @@
 #include "runtime/inspect.h"
 #include "runtime/prepare.h"
 
-void rgt_free(void *p) { rgt__free(p); }
-
 /* The variant that dispatch would take, if it is to be shown for the context's own device; else the default. */
 static rgt_status choose(rgt_op *op, const char *target, int64_t rows, char text[RGT_VARIANT_TEXT_MAX]) {
   rgt__device *device = NULL;

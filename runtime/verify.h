@@ -16,14 +16,15 @@ typedef struct rgt__callable {
 typedef struct rgt__verify_plan { /* which problems: made once for an op, used for every variant */
   rgt_op_desc op;
   rgt_weight_form form;
-  int64_t rows;      /* of the bound pass, at least 256 */
+  int64_t rows; /* of the bound pass, at least 256 */
   uint64_t seed;
   const rgt_case *data; /* NULL or the caller's case; borrowed until the verify is freed */
-  int align_bytes;   /* what the callable was compiled to be promised: divides every base, ld and stride in bytes; 0: the element's size */
+  int align_bytes;      /* what the callable was compiled to be promised: divides every base, ld and stride in bytes; 0: the
+                           element's size */
 } rgt__verify_plan;
 
 typedef struct rgt__verify_result { /* see rgt_verdict */
-  rgt_status status; /* RGT_OK or RGT_EWRONG */
+  rgt_status status;                /* RGT_OK or RGT_EWRONG */
   const char *pass;
   int64_t row, column;
   double value, expected, bound, error_share;
@@ -37,7 +38,8 @@ void rgt__verify_free(rgt__verify *v);
 /* rgt__verify_bound -- bound pass, case, metamorphic rule, poison, canaries, masked rows, status of an index out of range.
  * rgt__verify_exact -- exact pass: callable must compute the op's relu twin where the op has another activation.
  * Both: RGT_OK and the verdict in *result, right or wrong; else why no verdict could be had (memory, launch failure). */
-rgt_status rgt__verify_bound(rgt__verify *v, const rgt__callable *c, const rgt__numeric *numeric, rgt__verify_result *result, rgt__error *err);
+rgt_status rgt__verify_bound(rgt__verify *v, const rgt__callable *c, const rgt__numeric *numeric, rgt__verify_result *result,
+                             rgt__error *err);
 rgt_status rgt__verify_exact(rgt__verify *v, const rgt__callable *c, rgt__verify_result *result, rgt__error *err);
 
 #endif

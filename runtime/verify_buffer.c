@@ -73,7 +73,8 @@ static rgt_status compare_range(rgt__device *device, const rgt__verify_buffer *b
   return RGT_OK;
 }
 
-rgt_status rgt__verify_buffer_compare(rgt__device *device, const rgt__verify_buffer *b, int *same, int64_t *at, rgt__error *err) {
+rgt_status rgt__verify_buffer_compare(rgt__device *device, const rgt__verify_buffer *b, int *same, int64_t *at,
+                                      rgt__error *err) {
   *same = 1;
   *at = 0;
   if (!b->device) return RGT_OK;

@@ -49,8 +49,8 @@ int rgt__verify_check_zero(const rgt__problem *p, const unsigned char *y, int64_
     const char *kind = strcmp(pass, "status") ? "masked row" : "row with an index out of range";
     if (bits == rgt__verify_data_fill(dtype, fill))
       return rgt__verify_fail(result, pass, row, c, "%s %lld was never written; its y must be +0", kind, (long long)row);
-    return rgt__verify_fail(result, pass, row, c, "%s %lld: column %lld is %g; it must be +0", kind, (long long)row, (long long)c,
-                            value);
+    return rgt__verify_fail(result, pass, row, c, "%s %lld: column %lld is %g; it must be +0", kind, (long long)row,
+                            (long long)c, value);
   }
   return 1;
 }
@@ -79,9 +79,10 @@ static int check_bound(double value, double y64, double bound, int may_overflow,
   }
   if (!isfinite(value) && may_overflow) return 1;
   if (isnan(value))
-    return rgt__verify_fail(result, "poison", row, column,
-                            "y[%lld, %lld] is NaN and the reference %.9g: NaN of a gap, a masked row or an unused group reached it",
-                            (long long)row, (long long)column, y64);
+    return rgt__verify_fail(
+        result, "poison", row, column,
+        "y[%lld, %lld] is NaN and the reference %.9g: NaN of a gap, a masked row or an unused group reached it", (long long)row,
+        (long long)column, y64);
   if (isinf(y64) && isfinite(value))
     return rgt__verify_fail(result, pass, row, column, "y[%lld, %lld] is %.9g; the reference is %g", (long long)row,
                             (long long)column, value, y64);
@@ -107,11 +108,13 @@ static int check_live(const rgt__verify_set *s, const unsigned char *y, int64_t 
     if (e < 0) {
       if (!s->problem.finite || !isnan(value)) continue;
       note(result, value, 0, 0);
-      return rgt__verify_fail(result, "poison", row, c, "y[%lld, %lld] is NaN; no input of it is", (long long)row, (long long)c);
+      return rgt__verify_fail(result, "poison", row, c, "y[%lld, %lld] is NaN; no input of it is", (long long)row,
+                              (long long)c);
     }
-    int right = mode == RGT_VERIFY_EXACT && !isnan(value)
-                    ? check_exact(dtype, y, i, y64, pass, row, c, result)
-                    : check_bound(value, y64, s->bound[e], mode == RGT_VERIFY_BOUND && s->may_overflow[e], pass, row, c, result);
+    int right =
+        mode == RGT_VERIFY_EXACT && !isnan(value)
+            ? check_exact(dtype, y, i, y64, pass, row, c, result)
+            : check_bound(value, y64, s->bound[e], mode == RGT_VERIFY_BOUND && s->may_overflow[e], pass, row, c, result);
     if (!right) return 0;
   }
   return 1;
@@ -145,8 +148,9 @@ int rgt__verify_check_rest(const rgt__problem *p, const rgt__verify_call *call, 
   }
   note(result, (double)y->n_errors, (double)n, 0);
   if (y->n_errors != n)
-    return rgt__verify_fail(result, "status", n ? first : -1, -1, "%lld rows with an index out of range were counted; there are %lld",
-                            (long long)y->n_errors, (long long)n);
+    return rgt__verify_fail(result, "status", n ? first : -1, -1,
+                            "%lld rows with an index out of range were counted; there are %lld", (long long)y->n_errors,
+                            (long long)n);
   note(result, (double)y->first_error, (double)first, 0);
   if (y->first_error != first)
     return rgt__verify_fail(result, "status", n ? first : -1, -1,

@@ -1,9 +1,9 @@
 /* verify_data.c -- a problem in device memory, poisoned and fenced, and calls on some of its rows.
  *
- * Inputs are surrounded by bytes 0xFF: NaN in f32, f16 and bf16. The index is surrounded by 0x7F, groups out of range. y and all
- * around it is a NaN with a payload that no arithmetic makes, so that what was never written, and what should not have been,
- * both show. Pointer arrays name the groups' matrices in reverse order, so that base + group * stride cannot be right by chance,
- * and hold NULL for groups that no row of the problem uses. */
+ * Inputs are surrounded by bytes 0xFF: NaN in f32, f16 and bf16. The index is surrounded by 0x7F, groups out of range. y and
+ * all around it is a NaN with a payload that no arithmetic makes, so that what was never written, and what should not have
+ * been, both show. Pointer arrays name the groups' matrices in reverse order, so that base + group * stride cannot be right by
+ * chance, and hold NULL for groups that no row of the problem uses. */
 #include "runtime/verify_data.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@
 #define NAN_BYTE 0xFF
 #define INDEX_BYTE 0x7F
 #define FENCE_BYTES 256
-#define Y_FENCE_ROWS 64              /* a tile of so many rows written beyond the last one is seen */
+#define Y_FENCE_ROWS 64 /* a tile of so many rows written beyond the last one is seen */
 #define Y_FENCE_MAX ((size_t)1 << 20)
 
 static size_t least(size_t a, size_t b) {
@@ -79,7 +79,8 @@ static rgt_status send_part(rgt__verify_data *d, const part *w, const unsigned c
   for (int64_t g = 0; g < groups; g++) {
     int64_t place = w->pointers ? groups - 1 - g : g;
     const unsigned char *from = (const unsigned char *)w->from + (size_t)(g * w->matrix_rows) * row_bytes;
-    rgt__verify_buffer_place(b, (size_t)(place * w->stride) * element, (size_t)w->ld * element, from, row_bytes, w->matrix_rows);
+    rgt__verify_buffer_place(b, (size_t)(place * w->stride) * element, (size_t)w->ld * element, from, row_bytes,
+                             w->matrix_rows);
   }
   status = rgt__verify_buffer_send(d->device, b, err);
   *base = rgt__verify_buffer_base(b);
@@ -179,7 +180,8 @@ static rgt_status send_x(rgt__verify_data *d, const rgt__verify_call *call, call
     int64_t from = call->from ? call->from[row] : row;
     size_t offset = (size_t)(row * m->ld_x) * element; /* an added row keeps the fence's NaN */
     if (from >= 0)
-      rgt__verify_buffer_place(&m->x, offset, 0, (const unsigned char *)p->x + (size_t)(from * n) * element, (size_t)n * element, 1);
+      rgt__verify_buffer_place(&m->x, offset, 0, (const unsigned char *)p->x + (size_t)(from * n) * element,
+                               (size_t)n * element, 1);
     if (row == call->nan_row) rgt__number_store(p->op.dtype, base + offset, n / 2, NAN);
   }
   return rgt__verify_buffer_send(d->device, &m->x, err);
@@ -201,7 +203,8 @@ static rgt_status send_index(rgt__verify_data *d, const rgt__verify_call *call, 
 
 static void fill_elements(rgt__verify_buffer *b, size_t element, uint32_t bits) {
   uint16_t half = (uint16_t)bits;
-  for (size_t i = 0; i + element <= b->bytes; i += element) memcpy(b->image + i, element == 4 ? (void *)&bits : (void *)&half, element);
+  for (size_t i = 0; i + element <= b->bytes; i += element)
+    memcpy(b->image + i, element == 4 ? (void *)&bits : (void *)&half, element);
 }
 
 /* y has fences whatever the layout: writes are looked for, not reads. */

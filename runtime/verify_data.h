@@ -13,15 +13,15 @@ typedef struct rgt__verify_layout {
   int padded;
   int bias_pointers; /* biases by pointer (either weight form); unused groups NULL */
   int align_bytes;
-  int fill;          /* 0 or 1: which NaN y holds before the call */
+  int fill; /* 0 or 1: which NaN y holds before the call */
 } rgt__verify_layout;
 
 typedef struct rgt__verify_buffer {
   const char *name;
-  void *device;         /* allocation */
+  void *device;              /* allocation */
   size_t bytes, front, body; /* front fence, then the array; what follows is the fence behind */
-  unsigned char fence;  /* the byte of fences and gaps */
-  unsigned char *image; /* what was written; NULL: too big to keep, only the fences are compared */
+  unsigned char fence;       /* the byte of fences and gaps */
+  unsigned char *image;      /* what was written; NULL: too big to keep, only the fences are compared */
 } rgt__verify_buffer;
 
 enum { RGT_VERIFY_W1, RGT_VERIFY_B1, RGT_VERIFY_W2, RGT_VERIFY_B2, RGT_VERIFY_PTRS, RGT_VERIFY_BUFFERS = RGT_VERIFY_PTRS + 4 };
@@ -44,10 +44,10 @@ typedef struct rgt__verify_call {
 } rgt__verify_call;
 
 typedef struct rgt__verify_output {
-  unsigned char *y;       /* [rows, n_out] packed; owned by the caller, who allocates it */
+  unsigned char *y;              /* [rows, n_out] packed; owned by the caller, who allocates it */
   int64_t n_errors, first_error; /* as the kernel counted them: from 0, from INT64_MAX */
-  int damaged;            /* a byte outside y's elements was written */
-  int64_t row, column;    /* where, if it lies in a gap of y; else -1 */
+  int damaged;                   /* a byte outside y's elements was written */
+  int64_t row, column;           /* where, if it lies in a gap of y; else -1 */
   char what[128];
 } rgt__verify_output;
 

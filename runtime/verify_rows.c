@@ -1,8 +1,8 @@
 /* verify_rows.c -- rule 7b and the odd calls.
  *
- * y[r] depends on x[r], index[r] and that group's weights only. So any call on rows of the problem must give each of them the bits
- * that it had in the call on all of them, whatever the order, the neighbours, their number, the leading dimensions, how biases
- * are passed, and however many groups the call has. Where one row's x gets a NaN, that row and no other turns NaN. */
+ * y[r] depends on x[r], index[r] and that group's weights only. So any call on rows of the problem must give each of them the
+ * bits that it had in the call on all of them, whatever the order, the neighbours, their number, the leading dimensions, how
+ * biases are passed, and however many groups the call has. Where one row's x gets a NaN, that row and no other turns NaN. */
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -157,8 +157,9 @@ static rgt_status all_masked(work *w, rgt__verify_data *data, rgt__error *err) {
 static rgt_status bad_indices(work *w, rgt__verify_data *data, rgt__error *err) {
   int64_t groups = w->p->op.groups, n = w->p->rows < BAD_ROWS ? w->p->rows : BAD_ROWS, at = 0;
   const int64_t two32 = (int64_t)1 << 32;
-  const int64_t bad[] = {groups, -2, groups + 5, INT32_MIN, INT32_MAX, /* i64 only: */ two32, two32 - 1, two32 + groups - 1, -two32,
-                         INT64_MIN, INT64_MAX};
+  const int64_t bad[] = {
+      groups, -2,        groups + 5, INT32_MIN, INT32_MAX, /* i64 only: */ two32, two32 - 1, two32 + groups - 1,
+      -two32, INT64_MIN, INT64_MAX};
   int64_t n_bad = w->p->op.index_type == RGT_I64 ? (int64_t)(sizeof bad / sizeof *bad) : 5;
   rgt__verify_call call = {.rows = n, .index = w->index, .nan_row = -1};
   for (int64_t row = 0; row < n; row++) {

@@ -3,7 +3,7 @@
  * Timing: a batch is as many calls as make it a thousand times the clock's own cost and at least BATCH_PS, found once for each
  * candidate and kept. Before a batch comes one call outside it, since the candidate before it left its own data in the
  * caches; where a call is long enough to be a batch of its own, it warms itself only the first time. With a cold policy every batch
- * is one call after a flush.
+ * is one call after a flush. A clock that stands still between calls is a modelled one, which counts what ran: batches of one then.
  */
 #include <string.h>
 
@@ -26,7 +26,7 @@ typedef struct local_worker {
   rgt__worker base;
   const rgt__candidate_maker *maker;
   rgt__verify *verify;
-  int64_t clock_ps; /* cost of reading the clock */
+  int64_t clock_ps; /* cost of reading the clock; 0: a modelled clock */
   int has_task;
   rgt__worker_task task;
   rgt__bench_data data;
@@ -35,11 +35,14 @@ typedef struct local_worker {
   int n_sizes, sizes_capacity;
 } local_worker;
 
+/* The smallest step seen between two readings; 0 for a clock that does not move by itself. */
 static int64_t measure_clock(rgt__device *d) {
+  enum { STEPS = 50, READINGS_MAX = 100000 };
   int64_t least = INT64_MAX;
-  for (int i = 0; i < 50; i++) {
+  for (int i = 0; i < STEPS; i++) {
     int64_t t0 = d->ops->now_ps(d, NULL), t1 = t0;
-    while (t1 == t0) t1 = d->ops->now_ps(d, NULL);
+    for (int n = 0; t1 == t0 && n < READINGS_MAX; n++) t1 = d->ops->now_ps(d, NULL);
+    if (t1 == t0) return 0;
     if (t1 - t0 < least) least = t1 - t0;
   }
   return least;
@@ -132,7 +135,7 @@ static rgt_status find_size(local_worker *l, const timed *t, int64_t *n_calls, r
       return RGT_OK;
     }
   int64_t want = 1000 * l->clock_ps > BATCH_PS ? 1000 * l->clock_ps : BATCH_PS, n = 1, total = 0;
-  if (l->task.policy == RGT_POLICY_COLD) want = 0;
+  if (l->task.policy == RGT_POLICY_COLD || l->clock_ps == 0) want = 0;
   rgt_status status = RGT_OK;
   do {
     status = batch(l, t, n, &total, err);
@@ -168,7 +171,8 @@ static rgt_status local_round(rgt__worker *w, rgt__candidate *const *c, int n, r
     rgt__plan_make(&c[i]->program, &d->info, l->data.k.rows, l->data.k.groups, &t.plan);
     samples[i] = (rgt__worker_sample){-1, 0};
     if (!t.plan.valid || rgt__bench_data_workspace(d, &l->data, t.plan.workspace_bytes, NULL) != RGT_OK) continue;
-    rgt_status status = sample(l, &t, &samples[i], err);
+    rgt_status status = rgt__candidate_load(l->maker, c[i], err);
+    if (status == RGT_OK) status = sample(l, &t, &samples[i], err);
     if (status != RGT_OK) return status;
   }
   return RGT_OK;
@@ -196,7 +200,8 @@ rgt_status rgt__worker_open_local(const rgt__candidate_maker *maker, const rgt_o
                                   int64_t verify_rows, rgt__worker **out, rgt__error *err) {
   local_worker *l = rgt__alloc_zero(1, sizeof *l);
   if (!l) return rgt__error_nomem(err, sizeof *l);
-  rgt__verify_plan plan = {.op = *op, .form = maker->facts.form, .rows = verify_rows, .seed = verify_seed, .data = data};
+  rgt__verify_plan plan = {.op = *op, .form = maker->facts.form, .rows = verify_rows, .seed = verify_seed, .data = data,
+                            .align_bytes = maker->facts.align_bytes};
   l->base.ops = &local_ops;
   l->maker = maker;
   rgt_status status = rgt__verify_open(&plan, &l->verify, err);

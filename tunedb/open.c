@@ -58,6 +58,7 @@ int rgt__tunedb_is_read_only(const rgt__tunedb *db) { return db->read_only; }
 
 static rgt_status reopen(rgt__tunedb *db, rgt__error *err) {
   if (db->sql) rgt__connect_close(db);
+  db->notice[0] = 0;
   return rgt__connect_file(db, err);
 }
 

@@ -5,6 +5,9 @@
 #include "tunedb/derive.h"
 #include "tunedb/keys.h"
 
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
 #include <time.h>
 
 #define MISS_BUSY_MS 50 /* a count is not worth a longer wait of the caller */
@@ -187,5 +190,19 @@ rgt_status rgt__tunedb_miss(rgt__tunedb *db, const rgt__tunedb_signature *sig, c
   db->busy_limit_ms = MISS_BUSY_MS;
   if (miss_once(db, sig, place) && rgt__open_again(db)) miss_once(db, sig, place);
   db->busy_limit_ms = RGT_TUNEDB_BUSY_MS;
+  return RGT_OK;
+}
+
+rgt_status rgt__tunedb_run_new(rgt__tunedb_run *run, rgt__error *err) {
+  rgt__digest id;
+  if (!run) return rgt__error_set(err, RGT_EINVAL, "tuned database: no run");
+  size_t n = 0;
+  while (n < sizeof id.bytes) {
+    ssize_t got = getrandom(id.bytes + n, sizeof id.bytes - n, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return rgt__error_set(err, RGT_EIO, "the system's random source: %s", strerror(errno));
+    n += (size_t)got;
+  }
+  run->id = id;
   return RGT_OK;
 }

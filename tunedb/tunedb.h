@@ -88,6 +88,9 @@ rgt_status rgt__tunedb_put(rgt__tunedb *db, const rgt__tunedb_run *run, const rg
 typedef struct rgt__tunedb_limits { /* admission of the op handle; negative: no limit */
   double max_p, max_u_h, max_alpha, max_beta;
   const char *numeric_class; /* only this class; NULL: any */
+  /* admit -- non-zero where the caller knows this variant (its family and revision are there, its params in the space); NULL: any */
+  int (*admit)(void *user, const char *family, int revision, const char *params);
+  void *admit_user;
 } rgt__tunedb_limits;
 
 typedef struct rgt__tunedb_standing { /* one variant's place among the trials; texts owned by the result */

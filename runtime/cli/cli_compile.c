@@ -10,7 +10,7 @@
 typedef struct work {
   const rgt__options *o;
   rgt__session session;
-  int n[RGT_N_OUTCOMES], n_all, n_spilling, failed;
+  int n[RGT_N_OUTCOMES], n_all, n_spilling, failed, begun;
   double *ms; /* of the variants that compiled */
   size_t n_ms, room;
   double total_ms;
@@ -67,8 +67,25 @@ static void print_info(const rgt_compile_info *i) {
   fflush(stdout);
 }
 
+/* What stands above the first variant: a call that fails before it prints nothing on stdout. */
+static void begin(work *w) {
+  if (w->begun) return;
+  w->begun = 1;
+  if (w->o->json) {
+    w->object = rgt__json_object("compile");
+    rgt__json_text(w->object, "op", w->session.text);
+    rgt__json_text(w->object, "target", w->o->target);
+    w->list = rgt__json_array(w->object, "variants");
+    return;
+  }
+  printf("op      %s%s\n", w->session.text, w->session.out_from_in ? "  (out is taken from --in)" : "");
+  printf("target  %s\n", w->o->target);
+  puts("registers    shared  spills        ms       code  variant");
+}
+
 static int on_info(void *user, const rgt_compile_info *i) {
   work *w = user;
+  begin(w);
   if ((unsigned)i->outcome < RGT_N_OUTCOMES) w->n[i->outcome]++;
   w->n_all++;
   w->n_spilling += i->spill_bytes > 0;
@@ -85,19 +102,6 @@ static int on_info(void *user, const rgt_compile_info *i) {
 static rgt_status prepare(work *w, rgt__message *m) {
   if (!w->o->target) return rgt__message_set(m, RGT_EINVAL, "--target is missing: cpu, or an architecture such as sm_90");
   return rgt__session_start(&w->session, w->o, "cpu", ":memory:", m);
-}
-
-static void begin(work *w) {
-  if (w->o->json) {
-    w->object = rgt__json_object("compile");
-    rgt__json_text(w->object, "op", w->session.text);
-    rgt__json_text(w->object, "target", w->o->target);
-    w->list = rgt__json_array(w->object, "variants");
-    return;
-  }
-  printf("op      %s%s\n", w->session.text, w->session.out_from_in ? "  (out is taken from --in)" : "");
-  printf("target  %s\n", w->o->target);
-  puts("registers    shared  spills        ms       code  variant");
 }
 
 static rgt_status summary(work *w, rgt_status status, rgt__message *m) {
@@ -127,6 +131,8 @@ static int finish(work *w, rgt_status status, const rgt__message *m) {
     json_decref(w->object);
     return rgt__message_print(&print_m);
   }
+  if (status != RGT_OK && !w->n_all) return rgt__message_print(m);
+  begin(w);
   if (summary(w, status, &print_m) != RGT_OK) return rgt__message_print(&print_m);
   fflush(stdout);
   if (status == RGT_EINTERRUPTED || (status == RGT_OK && rgt__interrupt_flag)) {
@@ -148,7 +154,6 @@ int rgt__cli_compile(const rgt__options *o) {
     status = rgt__message_print(&m);
   } else {
     rgt__interrupt_catch();
-    begin(&w);
     s = rgt_compile(w.session.op, o->target, o->variant, o->sample < 0 ? 0 : (int)o->sample,
                     o->seed < 0 ? 0 : (uint64_t)o->seed, on_info, &w);
     if (s != RGT_OK) rgt__message_from(&m, s, w.session.ctx);

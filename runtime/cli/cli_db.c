@@ -7,7 +7,9 @@
 #include "table.h"
 #include "units.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct work {
   const rgt__options *o;
@@ -15,7 +17,14 @@ typedef struct work {
   json_t *object, *list; /* with --json */
   rgt__table table;
   int n;
+  char path[4096]; /* the database that was asked for */
 } work;
+
+/* The library goes on in memory where a file cannot be used, after a warning; here the file is what was asked for. */
+static rgt_status is_used(const work *w, rgt__message *m) {
+  if (strcmp(rgt_db_path(w->session.ctx), w->path) == 0) return RGT_OK;
+  return rgt__message_set(m, RGT_EDB, "%s could not be used", w->path);
+}
 
 static int on_row(void *user, const rgt_db_row *r) {
   work *w = user;
@@ -57,6 +66,7 @@ static rgt_status list(work *w, rgt__message *m) {
   }
   s = rgt_db_list(w->session.ctx, on_row, w);
   if (s != RGT_OK) return rgt__message_from(m, s, w->session.ctx);
+  if ((s = is_used(w, m)) != RGT_OK) return s;
   if (w->object) return RGT_OK;
   if (w->n && rgt__table_print(&w->table, stdout) != RGT_OK)
     return rgt__message_set(m, RGT_ENOMEM, "out of memory while printing");
@@ -64,9 +74,13 @@ static rgt_status list(work *w, rgt__message *m) {
   return RGT_OK;
 }
 
+/* A file that is found damaged when it is opened is put aside with a warning, and an empty one checked: not what was asked. */
 static rgt_status check(work *w, rgt__message *m) {
+  int before = w->session.n_warnings;
   rgt_status s = rgt_db_check(w->session.ctx);
   if (s != RGT_OK) return rgt__message_from(m, s, w->session.ctx);
+  if ((s = is_used(w, m)) != RGT_OK) return s;
+  if (w->session.n_warnings > before) return rgt__message_set(m, RGT_EDB, "%s was not sound: see the warning", w->path);
   if (w->object)
     rgt__json_bool(w->object, "sound", 1);
   else
@@ -77,6 +91,7 @@ static rgt_status check(work *w, rgt__message *m) {
 static rgt_status rebuild(work *w, rgt__message *m) {
   rgt_status s = rgt_db_rebuild(w->session.ctx);
   if (s != RGT_OK) return rgt__message_from(m, s, w->session.ctx);
+  if ((s = is_used(w, m)) != RGT_OK) return s;
   if (w->object)
     rgt__json_bool(w->object, "rebuilt", 1);
   else
@@ -115,6 +130,9 @@ static rgt_status run(work *w, rgt__message *m) {
   rgt_status s = find_action(w->o, &which, m);
   if (s == RGT_OK) s = rgt__session_open(&w->session, w->o, "cpu", NULL, m); /* a database needs no other device */
   if (s != RGT_OK) return s;
+  snprintf(w->path, sizeof w->path, "%s", rgt_db_path(w->session.ctx));
+  if (w->o->db && strcmp(w->o->db, ":memory:") != 0 && access(w->o->db, F_OK) != 0)
+    return rgt__message_set(m, RGT_EIO, "--db %s: %s", w->o->db, strerror(errno));
   if (w->o->json) {
     w->object = rgt__json_object("db");
     rgt__json_text(w->object, "action", actions[which].name);

@@ -35,8 +35,6 @@ static rgt_status env(const rgt__options *o, rgt__session *s, rgt__message *m) {
   if (o->json) {
     object = rgt__json_object("env");
     w.list = rgt__json_array(object, "lines");
-  } else {
-    puts("ragtune " RGT_VERSION "\n");
   }
   status = rgt_env(s->ctx, on_line, &w);
   if (status != RGT_OK) {

@@ -137,7 +137,7 @@ int rgt__cli_tune(const rgt__options *o) {
   if (prepare(w, &m) != RGT_OK) {
     status = rgt__message_print(&m);
   } else {
-    rgt__env_facts_get(w->session.ctx, w->session.op, &w->facts);
+    rgt__env_facts_get(w->session.ctx, &w->facts);
     if (!o->json) {
       rgt__tune_report head = {.op = w->session.text, .device_class = w->facts.device_class, .toolchain = w->facts.toolchain};
       head.out_from_in = w->session.out_from_in;

@@ -14,7 +14,7 @@ typedef struct work {
   const rgt__options *o;
   rgt__session session;
   rgt__data data;
-  int n[RGT_N_OUTCOMES], n_all;
+  int n[RGT_N_OUTCOMES], n_all, begun;
   json_t *object, *list; /* with --json */
 } work;
 
@@ -52,8 +52,24 @@ static void print_verdict(const rgt_verdict *v) {
   fflush(stdout);
 }
 
+/* What stands above the first variant: a call that fails before it prints nothing on stdout. */
+static void begin(work *w) {
+  if (w->begun) return;
+  w->begun = 1;
+  if (w->o->json) {
+    w->object = rgt__json_object("verify");
+    rgt__json_text(w->object, "op", w->session.text);
+    rgt__json_text(w->object, "case", w->o->case_dir);
+    w->list = rgt__json_array(w->object, "variants");
+    return;
+  }
+  printf("op  %s%s\n", w->session.text, w->session.out_from_in ? "  (out is taken from --in)" : "");
+  puts("verdict        of bound  variant");
+}
+
 static int on_verdict(void *user, const rgt_verdict *v) {
   work *w = user;
+  begin(w);
   if ((unsigned)v->outcome < RGT_N_OUTCOMES) w->n[v->outcome]++;
   w->n_all++;
   if (w->list)
@@ -128,22 +144,12 @@ static rgt_status summary(const work *w, rgt_status status, rgt__message *m) {
   return RGT_OK;
 }
 
-static void begin(work *w) {
-  if (w->o->json) {
-    w->object = rgt__json_object("verify");
-    rgt__json_text(w->object, "op", w->session.text);
-    rgt__json_text(w->object, "case", w->o->case_dir);
-    w->list = rgt__json_array(w->object, "variants");
-    return;
-  }
-  printf("op  %s%s\n", w->session.text, w->session.out_from_in ? "  (out is taken from --in)" : "");
-  puts("verdict        of bound  variant");
-}
-
 static int finish(work *w, rgt_status status, int wrong, const rgt__message *m) {
   rgt__message print_m;
   int bad = wrong || w->n[RGT_TRIAL_COMPILE_ERROR] || w->n[RGT_TRIAL_CRASHED] || w->n[RGT_TRIAL_TIMED_OUT];
+  if (status != RGT_OK && !w->n_all) return rgt__message_print(m);
   if (status == RGT_OK && wrong) status = RGT_EWRONG;
+  begin(w);
   if (summary(w, status, &print_m) != RGT_OK) return rgt__message_print(&print_m);
   fflush(stdout);
   if (status == RGT_EINTERRUPTED || (status == RGT_OK && rgt__interrupt_flag)) {
@@ -165,7 +171,6 @@ int rgt__cli_verify(const rgt__options *o) {
     status = rgt__message_print(&m);
   } else {
     rgt__interrupt_catch();
-    begin(&w);
     s = o->variant ? RGT_OK : verify_builtin(&w, &wrong, &m);
     if (s == RGT_OK) s = verify(&w, o->variant, o->sample < 0 ? 0 : (int)o->sample, &wrong, &m);
     status = finish(&w, s, wrong, &m);

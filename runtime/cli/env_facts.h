@@ -8,6 +8,6 @@ typedef struct rgt__env_facts {
   char device_class[256], toolchain[256]; /* "unknown" where nobody says */
 } rgt__env_facts;
 
-void rgt__env_facts_get(rgt_ctx *ctx, rgt_op *op, rgt__env_facts *facts);
+void rgt__env_facts_get(rgt_ctx *ctx, rgt__env_facts *facts);
 
 #endif

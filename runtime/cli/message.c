@@ -71,6 +71,7 @@ void rgt__message_note(const char *format, ...) {
 }
 
 void rgt__message_log(void *user, rgt_log_level level, const char *line) {
-  (void)user;
-  if (level >= RGT_LOG_WARNING) rgt__message_note("ragtune: warning: %s", line);
+  if (level < RGT_LOG_WARNING) return;
+  if (user) ++*(int *)user;
+  rgt__message_note("ragtune: warning: %s", line);
 }

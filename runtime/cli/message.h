@@ -22,7 +22,7 @@ int rgt__message_exit(rgt_status status);
 int rgt__message_print(const rgt__message *m);
 /* rgt__message_note -- a remark on stderr that is no failure. */
 void rgt__message_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* rgt__message_log -- rgt_options.log: warnings of the library on stderr. */
+/* rgt__message_log -- rgt_options.log: warnings of the library on stderr. user: an int that counts them, or NULL. */
 void rgt__message_log(void *user, rgt_log_level level, const char *line);
 
 #endif

@@ -54,9 +54,9 @@ static void skip_blanks(cursor *c) {
 }
 
 /* takes the character if it comes next, blanks skipped */
-static int take(cursor *c, char wanted) {
+static int take(cursor *c, char character) {
   skip_blanks(c);
-  if (c->p == c->end || *c->p != (unsigned char)wanted) return 0;
+  if (c->p == c->end || *c->p != (unsigned char)character) return 0;
   c->p++;
   return 1;
 }

@@ -41,7 +41,7 @@ const rgt__option rgt__option_table[] = {
   {"--weights", "stacked|pointers", "one array of weights, or a pointer for each group (default: stacked)", RGT_OPTION_WORD, LOOKUP, AT(weights), RGT_STACKED, 0, NULL},
   {"--align", "N", "bytes that every address and stride is promised to be a multiple of (default: the element's size)", RGT_OPTION_POWER, LOOKUP, AT(align), 1, 16, NULL},
   {"--order", "raw|sorted|offsets", "order of the rows (default: raw)", RGT_OPTION_WORD, LOOKUP, AT(order), RGT_ORDER_RAW, 0, NULL},
-  {"--max-error", "E", "admit variants that err up to E relative to their terms", RGT_OPTION_REAL, LOOKUP | DATA | BIT(COMPILE), AT(max_error), 0, 1, NULL},
+  {"--max-error", "E", "admit variants that err up to E relative to their terms", RGT_OPTION_REAL, LOOKUP | DATA | BIT(COMPILE), AT(max_error), 1, 1, NULL},
   {"--batch-invariant", NULL, "the same bits for a row whatever the number of rows", RGT_OPTION_FLAG, LOOKUP | DATA | BIT(COMPILE), AT(batch_invariant), 0, 0, NULL},
 
   {"--x", "F.npy", "[rows, in]", RGT_OPTION_TEXT, BIT(RUN), AT(x), 1, TEXT_MAX, "Files"},

@@ -8,7 +8,7 @@ typedef enum rgt__option_kind {
   RGT_OPTION_FLAG,
   RGT_OPTION_INTEGER, /* low .. high, into int64_t */
   RGT_OPTION_POWER,   /* the same, powers of two only */
-  RGT_OPTION_REAL,    /* above 0, up to high, into double */
+  RGT_OPTION_REAL,    /* above 0 and up to high (below it where low is 1), into double */
   RGT_OPTION_WORD,    /* one of value's words, into int: low for the first, low + 1 for the next */
   RGT_OPTION_LIST,    /* whole numbers low .. high, separated by commas, into rgt__int_list */
   RGT_OPTION_TEXT,    /* not empty, up to high bytes, into const char * */

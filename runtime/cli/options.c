@@ -112,6 +112,7 @@ static rgt_status parse_integer(const rgt__option *e, const char *text, int64_t 
 
 static rgt_status parse_value(const rgt__option *e, const char *text, rgt__options *o, rgt__message *m) {
   void *field = (char *)o + e->field;
+  double real;
   switch (e->kind) {
   case RGT_OPTION_FLAG:
     *(int *)field = 1;
@@ -120,8 +121,12 @@ static rgt_status parse_value(const rgt__option *e, const char *text, rgt__optio
   case RGT_OPTION_POWER:
     return parse_integer(e, text, field, m);
   case RGT_OPTION_REAL:
-    if (rgt__options_real(text, (double)e->high, field)) return RGT_OK;
-    return rgt__message_set(m, RGT_EINVAL, "%s: '%s' is not a number above 0 and up to %" PRId64, e->name, text, e->high);
+    if (rgt__options_real(text, (double)e->high, &real) && !(e->low == 1 && real >= (double)e->high)) {
+      *(double *)field = real;
+      return RGT_OK;
+    }
+    return rgt__message_set(m, RGT_EINVAL, "%s: '%s' is not a number above 0 and %s %" PRId64, e->name, text,
+                            e->low == 1 ? "below" : "up to", e->high);
   case RGT_OPTION_WORD:
     if (parse_word(e, text, field)) return RGT_OK;
     return rgt__message_set(m, RGT_EINVAL, "%s: '%s' is none of %s", e->name, text, e->value);

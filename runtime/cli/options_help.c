@@ -22,7 +22,7 @@ static void program_help(FILE *file) {
 static void range(const rgt__option *e, FILE *file) {
   if (e->kind == RGT_OPTION_INTEGER || e->kind == RGT_OPTION_POWER || e->kind == RGT_OPTION_LIST)
     fprintf(file, " [%" PRId64 " .. %" PRId64 "]", e->low, e->high);
-  if (e->kind == RGT_OPTION_REAL) fprintf(file, " [above 0, up to %" PRId64 "]", e->high);
+  if (e->kind == RGT_OPTION_REAL) fprintf(file, " [above 0, %s %" PRId64 "]", e->low == 1 ? "below" : "up to", e->high);
 }
 
 void rgt__options_help(rgt__verb verb, FILE *file) {

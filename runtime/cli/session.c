@@ -6,7 +6,7 @@
 
 rgt_status rgt__session_open(rgt__session *s, const rgt__options *o, const char *device, const char *database,
                              rgt__message *m) {
-  rgt_options options = {.struct_size = sizeof options, .log = rgt__message_log};
+  rgt_options options = {.struct_size = sizeof options, .log = rgt__message_log, .log_user = &s->n_warnings};
   rgt_status status;
   memset(s, 0, sizeof *s);
   options.device = o->device ? o->device : device;

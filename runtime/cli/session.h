@@ -10,6 +10,7 @@ typedef struct rgt__session {
   rgt_op_desc desc;
   char text[RGT_OP_TEXT_MAX];
   int out_from_in; /* --out was left out */
+  int n_warnings;  /* of the library so far */
 } rgt__session;
 
 /* rgt__session_open -- the context. device: where --device is not given; database: where --db is not; NULL: the library's

@@ -21,7 +21,7 @@ VEC_INLINE void layer_block(const float *w, rgt_int64 ld, const float *b, const 
                             rgt_int64 block, int act, float *y) {
   rgt_int64 n = block * COLUMNS;
   rgt_int64 count = n_n <= COLUMNS ? n_n : n_n - n < COLUMNS ? n_n - n : COLUMNS; /* a constant where there is one block */
-  layer_row(LAYOUT == LAYOUT_KN, w + (LAYOUT == LAYOUT_KN ? n : n * ld), ld, b ? b + n : b, x, n_k, count, act, y + n);
+  layer_row(LAYOUT == LAYOUT_KN, w + (LAYOUT == LAYOUT_KN ? n : n * ld), ld, b ? b + n : b, x, n_k, count, act, y + n, PAD_NONE);
 }
 
 /* Row r, block `block` of step `step`'s outputs; g is r's group. */
@@ -31,9 +31,9 @@ VEC_INLINE void live_row(const rgt_kargs *k, float *hidden, int step, rgt_int64 
   if (!IS_MLP) {
     layer_block(weights1(k, g), k->ld_w1, bias1(k, g), x, N_IN, N_OUT, block, ACT, y);
   } else if (FUSED) {
-    float h[FUSED && IS_MLP ? N_HIDDEN : 1];
-    layer_row(LAYOUT == LAYOUT_KN, weights1(k, g), k->ld_w1, bias1(k, g), x, N_IN, N_HIDDEN, ACT, h);
-    layer_row(LAYOUT == LAYOUT_KN, weights2(k, g), k->ld_w2, bias2(k, g), h, N_HIDDEN, N_OUT, ACT_NONE, y);
+    float h[(FUSED && IS_MLP ? N_HIDDEN : 1) + LANES];
+    layer_row(LAYOUT == LAYOUT_KN, weights1(k, g), k->ld_w1, bias1(k, g), x, N_IN, N_HIDDEN, ACT, h, PAD_Y);
+    layer_row(LAYOUT == LAYOUT_KN, weights2(k, g), k->ld_w2, bias2(k, g), h, N_HIDDEN, N_OUT, ACT_NONE, y, PAD_X);
   } else if (step == 0) {
     layer_block(weights1(k, g), k->ld_w1, bias1(k, g), x, N_IN, N_HIDDEN, block, ACT, hidden + r * N_HIDDEN);
   } else {

@@ -6,7 +6,7 @@ local u = 2^-24
 return {
   none = { alpha = 0, beta = 0 },
   relu = { alpha = 0, beta = 0 },
-  gelu = { alpha = 2.5 * u, beta = 0.75 * u },
+  gelu = { alpha = 2.5 * u, beta = 0.875 * u },
   gelu_tanh = { alpha = 2.25 * u, beta = 0.5 * u },
   silu = { alpha = 3 * u, beta = 2^-127 },
   tanh = { alpha = 3 * u, beta = 0 },

@@ -142,7 +142,7 @@ static void headers_that_are_refused(void **unused) {
   refused("{'descr': '<f4' 'fortran_order': False, 'shape': (3,)}", "comma");
   refused("{'descr': '<f4', 'fortran_order': False, 'shape': (3,)} x", "follows");
   refused("{'descr': '<f4', 'fortran_order': False, 'shape': (3,)", "comma or its end");
-  refused("{ ", "comma or its end");
+  refused("{ ", "no dictionary of names and values");
   refused("", "ends within");
 }
 

@@ -73,7 +73,7 @@ static void every_option_of_tune(void **unused) {
   rgt__options o;
   (void)unused;
   accepted("tune --in 10 --hidden 20 --out 5 --groups 3 --dtype bf16 --act gelu_tanh --bias b12 --layout kn --index-type i32 "
-           "--rows 8,64,2147483647 --skew zipf --weights pointers --align 16 --order sorted --max-error 1e-3 --batch-invariant",
+           "--rows 8,64,2147483647 --skew zipf --weights pointers --align 16 --order raw --max-error 1e-3 --batch-invariant",
            &o);
   assert_int_equal(o.n_in, 10);
   assert_int_equal(o.n_hidden, 20);
@@ -90,7 +90,7 @@ static void every_option_of_tune(void **unused) {
   assert_int_equal(o.skew, RGT_SKEW_ZIPF);
   assert_int_equal(o.weights, RGT_POINTERS);
   assert_int_equal(o.align, 16);
-  assert_int_equal(o.order, RGT_ORDER_SORTED);
+  assert_int_equal(o.order, RGT_ORDER_RAW);
   assert_true(o.max_error == 1e-3);
   assert_true(o.batch_invariant);
   accepted("--device cuda:2 --threads 4 --policy cold --budget 2.5 --space s.lua --db=--x.db --force --quiet --json --op a:b",
@@ -156,8 +156,9 @@ static void numbers_are_strict(void **unused) {
   refused("--budget inf", RGT_EINVAL, "--budget: 'inf' is not a number above 0 and up to 10000000");
   refused("--budget 0x1p3", RGT_EINVAL, "--budget: '0x1p3' is not a number above 0 and up to 10000000");
   refused("--budget -1", RGT_EINVAL, "--budget: '-1' is not a number above 0 and up to 10000000");
-  refused("--max-error 1.5", RGT_EINVAL, "--max-error: '1.5' is not a number above 0 and up to 1");
-  refused("--max-error 1e-3e", RGT_EINVAL, "--max-error: '1e-3e' is not a number above 0 and up to 1");
+  refused("--max-error 1.5", RGT_EINVAL, "--max-error: '1.5' is not a number above 0 and below 1");
+  refused("--max-error 1", RGT_EINVAL, "--max-error: '1' is not a number above 0 and below 1");
+  refused("--max-error 1e-3e", RGT_EINVAL, "--max-error: '1e-3e' is not a number above 0 and below 1");
   refused("--rows 8,", RGT_EINVAL, "--rows: '' is not a whole number from 1 to 2147483647 (numbers separated by commas)");
   refused("--rows ,8", RGT_EINVAL, "--rows: '' is not a whole number from 1 to 2147483647 (numbers separated by commas)");
   refused("--rows 8,x,9", RGT_EINVAL, "--rows: 'x' is not a whole number from 1 to 2147483647 (numbers separated by commas)");
@@ -211,7 +212,9 @@ static void absent_things_say_so(void **unused) {
   (void)unused;
   refused("--config f", RGT_EUNSUPPORTED, "tune --config: not in this version (tune one op after the other)");
   refused("--shard 1/2", RGT_EUNSUPPORTED, "tune --shard: not in this version (tune single --rows instead)");
-  refused("why --order offsets", RGT_EUNSUPPORTED, "why --order offsets: not in this version (take raw or sorted)");
+  refused("why --order offsets", RGT_EUNSUPPORTED, "why --order offsets: not in this version (take raw)");
+  refused("--order sorted", RGT_EUNSUPPORTED,
+          "tune --order sorted: not in this version (take raw: sorted rows are raw rows too)");
   refused("run --device cuda:1", RGT_EUNSUPPORTED, "run --device cuda: not in this version (run works on the CPU device)");
 }
 
@@ -272,9 +275,9 @@ static void handles(void **unused) {
   assert_int_equal(h.struct_size, sizeof h);
   assert_true(h.skew == RGT_SKEW_UNKNOWN && h.weight_form == RGT_STACKED && h.align_bytes == 0 && h.order == RGT_ORDER_RAW);
   assert_true(h.max_error == 0 && h.batch_invariant == 0);
-  accepted("--skew uniform --weights pointers --align 8 --order sorted --max-error 0.5 --batch-invariant", &o);
+  accepted("--skew uniform --weights pointers --align 8 --order raw --max-error 0.5 --batch-invariant", &o);
   h = rgt__op_args_handle(&o);
-  assert_true(h.skew == RGT_SKEW_UNIFORM && h.weight_form == RGT_POINTERS && h.align_bytes == 8 && h.order == RGT_ORDER_SORTED);
+  assert_true(h.skew == RGT_SKEW_UNIFORM && h.weight_form == RGT_POINTERS && h.align_bytes == 8 && h.order == RGT_ORDER_RAW);
   assert_true(h.max_error == 0.5 && h.batch_invariant == 1);
 }
 

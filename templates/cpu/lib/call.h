@@ -1,4 +1,5 @@
-/* call.h -- reading a call's arguments: a row's group, a group's weights, a part's share of the work. Needs vec.h and kargs.h. */
+/* call.h -- reading a call's arguments: a row's group, a group's weights, a part's share of the work. Needs vec.h and kargs.h.
+ */
 
 /* Value `r` of the index at its own width: 2^32 in an int64 index is out of range, never 0. */
 VEC_INLINE rgt_int64 call_index(const rgt_kargs *k, int bits, rgt_int64 r) {
@@ -6,7 +7,9 @@ VEC_INLINE rgt_int64 call_index(const rgt_kargs *k, int bits, rgt_int64 r) {
 }
 
 /* -1 is a masked row; another value outside [0, groups) is the caller's error. One comparison covers both. */
-VEC_INLINE int call_live(const rgt_kargs *k, rgt_int64 g) { return (unsigned long long)g < (unsigned long long)k->groups; }
+VEC_INLINE int call_live(const rgt_kargs *k, rgt_int64 g) {
+  return (unsigned long long)g < (unsigned long long)k->groups;
+}
 
 /* Counts row r if its index is an error and not a mask. Rare: the atomics cost nothing in a good call. */
 static __attribute__((noinline, unused)) void call_report(const rgt_kargs *k, rgt_int64 g, rgt_int64 r) {
@@ -24,7 +27,8 @@ VEC_INLINE const float *call_group(const void *base, int pointers, rgt_int64 str
 
 /* First of `n` items that part `part` of `n_parts` does; its last is one before the next part's first. */
 VEC_INLINE rgt_int64 call_share(rgt_int64 n, rgt_int64 part, rgt_int64 n_parts) {
-  return n / n_parts * part + (n % n_parts * part) / n_parts;
+  if (n_parts == 1) return n * part; /* a small call: three divisions cost as much as a row */
+  return n / n_parts * part + n % n_parts * part / n_parts;
 }
 
 VEC_INLINE void call_zero(float *y, rgt_int64 n) {

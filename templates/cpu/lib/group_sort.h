@@ -12,7 +12,9 @@ typedef struct group_sort {
   int *counts; /* 64-byte aligned if the workspace is: what follows may be used again */
 } group_sort;
 
-VEC_INLINE rgt_int64 sort_aligned(rgt_int64 n) { return (n + 15) / 16 * 16; }
+VEC_INLINE rgt_int64 sort_aligned(rgt_int64 n) {
+  return (n + 15) / 16 * 16;
+}
 
 VEC_INLINE group_sort sort_layout(const rgt_kargs *k, void *workspace) {
   group_sort s;
@@ -34,7 +36,8 @@ static void sort_count(const rgt_kargs *k, const group_sort *s, int index_bits, 
 }
 
 /* Where this part's rows of each group begin. Every part adds up all counts for itself: no step more, and n_parts is small. */
-VEC_INLINE void sort_begin(const rgt_kargs *k, const group_sort *s, int tile_rows, int *cursor, rgt_int64 part, rgt_int64 n_parts) {
+VEC_INLINE void sort_begin(const rgt_kargs *k, const group_sort *s, int tile_rows, int *cursor, rgt_int64 part,
+                           rgt_int64 n_parts) {
   int row = 0, tile = 0;
   for (rgt_int64 g = 0; g < k->groups; g++) {
     int n = 0, before = 0;

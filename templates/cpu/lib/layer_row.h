@@ -1,21 +1,28 @@
 /* layer_row.h -- one layer of one row: y[n] = act( w[n] . x + b[n] ). Needs vec.h, shuffle.h and act.h.
- * LANES and VECTORS (kn: vectors of outputs summed together) are constants. Shared by row_gather and by the built-in kernel, whose dims are run-time values, so that both have the same bits.
+ * LANES and VECTORS are constants. Shared by row_gather and by the built-in kernel, whose dims are run-time values, so that
+ * both have the same bits.
  *
  *   w    nk: [n_n, n_k], kn: [n_k, n_n], rows ld elements apart      b  [n_n] or NULL
- *   x    [n_k]                                                      y  [n_n], written in full vectors where they fit
+ *   x    [n_k]                                                      y  [n_n]
  *
  * nk: lanes run along k, LANES outputs at a time, so their sums cost one tree. Bits: class dot<LANES>.
- * kn: lanes run along n, each a chain over k that starts at the bias. Bits: class seq, whatever LANES is. */
+ * kn: lanes run along n, each a chain over k that starts at the bias. Bits: class seq, whatever LANES and VECTORS are.
+ *
+ * pad: which of x and y are our own buffers of whole vectors, zeros past the end. A masked load just after a masked store of
+ * the same place waits for the store to leave the core; whole vectors are passed on at once. */
+enum { PAD_NONE = 0, PAD_X = 1, PAD_Y = 2 };
 
-VEC_INLINE void layer_store(float *y, vf v, rgt_int64 n) {
+VEC_INLINE void layer_store(float *y, vf v, rgt_int64 n, int pad) {
   if (n >= LANES)
     vf_store(y, v);
+  else if (pad & PAD_Y)
+    vf_store(y, vf_first(v, n));
   else
     vf_store_part(y, v, n);
 }
 
-/* Sums of n <= LANES outputs, one a lane. Past n the last row is read again: its sums are not stored. */
-VEC_INLINE vf layer_dots(const float *w, rgt_int64 ld, const float *x, rgt_int64 n_k, rgt_int64 n) {
+/* Sums of n <= LANES outputs, one a lane. Past n: 0 if n is a constant, else the last row's sum again. */
+VEC_INLINE vf layer_dots(const float *w, rgt_int64 ld, const float *x, rgt_int64 n_k, rgt_int64 n, int pad) {
   vf sum[LANES];
   const float *row[LANES];
   UNROLL
@@ -31,7 +38,7 @@ VEC_INLINE vf layer_dots(const float *w, rgt_int64 ld, const float *x, rgt_int64
       if (!(__builtin_constant_p(n) && i >= n)) sum[i] = vf_fma(vf_load(row[i] + k), xk, sum[i]);
   }
   if (k < n_k) {
-    vf xk = vf_load_part(x + k, n_k - k);
+    vf xk = pad & PAD_X ? vf_load(x + k) : vf_load_part(x + k, n_k - k);
     UNROLL
     for (int i = 0; i < LANES; i++)
       if (!(__builtin_constant_p(n) && i >= n)) sum[i] = vf_fma(vf_load_part(row[i] + k, n_k - k), xk, sum[i]);
@@ -39,24 +46,24 @@ VEC_INLINE vf layer_dots(const float *w, rgt_int64 ld, const float *x, rgt_int64
   return vf_sums(sum);
 }
 
-VEC_INLINE void layer_row_nk(const float *w, rgt_int64 ld, const float *b, const float *x, rgt_int64 n_k, rgt_int64 n_n, int act,
-                             float *y) {
+VEC_INLINE void layer_row_nk(const float *w, rgt_int64 ld, const float *b, const float *x, rgt_int64 n_k, rgt_int64 n_n,
+                             int act, float *y, int pad) {
   rgt_int64 n = 0;
   for (; n + LANES <= n_n; n += LANES) {
-    vf z = layer_dots(w + n * ld, ld, x, n_k, LANES);
+    vf z = layer_dots(w + n * ld, ld, x, n_k, LANES, pad);
     if (b) z += vf_load(b + n);
     vf_store(y + n, act_select(act, z));
   }
   if (n < n_n) {
-    vf z = layer_dots(w + n * ld, ld, x, n_k, n_n - n);
+    vf z = layer_dots(w + n * ld, ld, x, n_k, n_n - n, pad);
     if (b) z += vf_load_part(b + n, n_n - n);
-    vf_store_part(y + n, act_select(act, z), n_n - n);
+    layer_store(y + n, act_select(act, z), n_n - n, pad);
   }
 }
 
-/* vectors * LANES outputs, the last vector holding `last` <= LANES of them; vectors is a constant. */
+/* vectors * LANES outputs in registers, the last vector holding `last` <= LANES of them; vectors is a constant. */
 VEC_INLINE void layer_columns(const float *w, rgt_int64 ld, const float *b, const float *x, rgt_int64 n_k, int vectors,
-                              rgt_int64 last, int act, float *y) {
+                              rgt_int64 last, int act, float *y, int pad) {
   vf sum[VECTORS];
   UNROLL
   for (int v = 0; v < vectors; v++) {
@@ -72,25 +79,64 @@ VEC_INLINE void layer_columns(const float *w, rgt_int64 ld, const float *b, cons
     }
   }
   UNROLL
-  for (int v = 0; v < vectors; v++) layer_store(y + v * LANES, act_select(act, sum[v]), v + 1 < vectors ? LANES : last);
+  for (int v = 0; v < vectors; v++) layer_store(y + v * LANES, act_select(act, sum[v]), v + 1 < vectors ? LANES : last, pad);
 }
 
-VEC_INLINE void layer_row_kn(const float *w, rgt_int64 ld, const float *b, const float *x, rgt_int64 n_k, rgt_int64 n_n, int act,
-                             float *y) {
+/* Many outputs: WIDE sums wait in the first-level cache while 2 * VECTORS rows of w at a time stream through. Reading w a few
+ * columns at a time would jump a page for every k. */
+enum { WIDE = 512, WIDE_FROM = 129 };
+
+VEC_INLINE void layer_wide_rows(const float *w, rgt_int64 ld, const float *x, int n_k, rgt_int64 n_n, float *sums) {
+  vf xk[2 * VECTORS];
+  UNROLL
+  for (int i = 0; i < n_k; i++) xk[i] = vf_set1(x[i]);
   rgt_int64 n = 0;
+  for (; n + LANES <= n_n; n += LANES) {
+    vf sum = vf_load(sums + n);
+    UNROLL
+    for (int i = 0; i < n_k; i++) sum = vf_fma(vf_load(w + i * ld + n), xk[i], sum);
+    vf_store(sums + n, sum);
+  }
+  if (n < n_n) {
+    vf sum = vf_load(sums + n);
+    UNROLL
+    for (int i = 0; i < n_k; i++) sum = vf_fma(vf_load_part(w + i * ld + n, n_n - n), xk[i], sum);
+    vf_store(sums + n, sum);
+  }
+}
+
+VEC_INLINE void layer_wide(const float *w, rgt_int64 ld, const float *b, const float *x, rgt_int64 n_k, rgt_int64 n_n, int act,
+                           float *y, int pad) {
+  float sums[WIDE] __attribute__((aligned(64)));
+  for (rgt_int64 n = 0; n < n_n; n += LANES)
+    vf_store(sums + n, !b ? vf_zero() : n + LANES <= n_n ? vf_load(b + n) : vf_load_part(b + n, n_n - n));
+  rgt_int64 k = 0;
+  for (; k + 2 * VECTORS <= n_k; k += 2 * VECTORS) layer_wide_rows(w + k * ld, ld, x + k, 2 * VECTORS, n_n, sums);
+  for (; k < n_k; k++) layer_wide_rows(w + k * ld, ld, x + k, 1, n_n, sums);
+  for (rgt_int64 n = 0; n < n_n; n += LANES) layer_store(y + n, act_select(act, vf_load(sums + n)), n_n - n, pad);
+}
+
+VEC_INLINE void layer_row_kn(const float *w, rgt_int64 ld, const float *b, const float *x, rgt_int64 n_k, rgt_int64 n_n,
+                             int act, float *y, int pad) {
+  rgt_int64 n = 0;
+  if (n_n >= WIDE_FROM) {
+    for (; n + WIDE <= n_n; n += WIDE) layer_wide(w + n, ld, b ? b + n : b, x, n_k, WIDE, act, y + n, pad);
+    if (n < n_n) layer_wide(w + n, ld, b ? b + n : b, x, n_k, n_n - n, act, y + n, pad);
+    return;
+  }
   for (; n + VECTORS * LANES <= n_n; n += VECTORS * LANES)
-    layer_columns(w + n, ld, b ? b + n : b, x, n_k, VECTORS, LANES, act, y + n);
+    layer_columns(w + n, ld, b ? b + n : b, x, n_k, VECTORS, LANES, act, y + n, pad);
   UNROLL
   for (int v = VECTORS; v >= 1; v--) { /* what is left takes exactly one of these */
     rgt_int64 left = n_n - n - (v - 1) * LANES;
-    if (left >= 1 && left <= LANES) layer_columns(w + n, ld, b ? b + n : b, x, n_k, v, left, act, y + n);
+    if (left >= 1 && left <= LANES) layer_columns(w + n, ld, b ? b + n : b, x, n_k, v, left, act, y + n, pad);
   }
 }
 
 VEC_INLINE void layer_row(int layout_kn, const float *w, rgt_int64 ld, const float *b, const float *x, rgt_int64 n_k,
-                          rgt_int64 n_n, int act, float *y) {
+                          rgt_int64 n_n, int act, float *y, int pad) {
   if (layout_kn)
-    layer_row_kn(w, ld, b, x, n_k, n_n, act, y);
+    layer_row_kn(w, ld, b, x, n_k, n_n, act, y, pad);
   else
-    layer_row_nk(w, ld, b, x, n_k, n_n, act, y);
+    layer_row_nk(w, ld, b, x, n_k, n_n, act, y, pad);
 }

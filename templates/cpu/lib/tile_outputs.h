@@ -1,12 +1,14 @@
-/* tile_outputs.h -- register tiles whose lanes are outputs: a few rows share each vector of weights; x is broadcast from where it
- * lies. Needs vec.h, shuffle.h, act.h, tile.h; VECTORS (of outputs) and BLOCK (rows) are constants.
+/* tile_outputs.h -- register tiles whose lanes are outputs: a few rows share each vector of weights; x is broadcast from where
+ * it lies. Needs vec.h, shuffle.h, act.h, tile.h; VECTORS (of outputs) and BLOCK (rows) are constants.
  *
- * Weights are read as panels of PANEL = VECTORS * LANES outputs: value (k, n) of a panel at [k * ld + n]. A kn matrix is that as it
- * lies; outputs_pack makes it from either layout. Each sum starts at its bias and is a chain over k: class seq. */
+ * Weights are read as panels of PANEL = VECTORS * LANES outputs: value (k, n) of a panel at [k * ld + n]. A kn matrix is that
+ * as it lies; outputs_pack makes it from either layout. Each sum starts at its bias and is a chain over k: class seq. */
 enum { PANEL = VECTORS * LANES };
 
 /* Floats of a packed matrix: whole panels, zeros where there is no output. */
-VEC_INLINE rgt_int64 outputs_packed_size(rgt_int64 n_k, rgt_int64 n_n) { return (n_n + PANEL - 1) / PANEL * PANEL * n_k; }
+VEC_INLINE rgt_int64 outputs_packed_size(rgt_int64 n_k, rgt_int64 n_n) {
+  return (n_n + PANEL - 1) / PANEL * PANEL * n_k;
+}
 
 /* LANES outputs from n on, k by k, to `to` with a pitch of PANEL. */
 VEC_INLINE void outputs_pack_nk(const float *w, rgt_int64 ld, rgt_int64 n_k, rgt_int64 n_outputs, float *to) {
@@ -28,8 +30,8 @@ VEC_INLINE void outputs_pack_kn(const float *w, rgt_int64 ld, rgt_int64 n_k, rgt
     vf_store(to + k * PANEL, n_outputs >= LANES ? vf_load(w + k * ld) : vf_load_part(w + k * ld, n_outputs));
 }
 
-static __attribute__((noinline, unused)) void outputs_pack(int layout_kn, const float *w, rgt_int64 ld, rgt_int64 n_k, rgt_int64 n_n,
-                                                           float *to) {
+static __attribute__((noinline, unused)) void outputs_pack(int layout_kn, const float *w, rgt_int64 ld, rgt_int64 n_k,
+                                                           rgt_int64 n_n, float *to) {
   for (rgt_int64 n = 0; n < n_n; n += LANES) {
     float *panel = to + n / PANEL * PANEL * n_k + n % PANEL;
     if (layout_kn)
@@ -41,8 +43,8 @@ static __attribute__((noinline, unused)) void outputs_pack(int layout_kn, const 
 
 /* `rows` rows times `vectors` vectors of outputs, the last of which has `last` outputs; rows and vectors are constants.
  * padded: whole vectors can be read even past `last`. */
-VEC_INLINE void outputs_block(const float *w, rgt_int64 ld, int padded, const float *b, const float *const *x, rgt_int64 n_k, int rows,
-                              int vectors, rgt_int64 last, int act, float *const *y, rgt_int64 column) {
+VEC_INLINE void outputs_block(const float *w, rgt_int64 ld, int padded, const float *b, const float *const *x, rgt_int64 n_k,
+                              int rows, int vectors, rgt_int64 last, int act, float *const *y, rgt_int64 column) {
   vf sum[BLOCK * VECTORS];
   const float *xi[BLOCK];
   UNROLL
@@ -96,7 +98,8 @@ VEC_INLINE void outputs_panel(const float *w, rgt_int64 ld, int padded, const fl
   if (n_rows - r >= 1) outputs_block(w, ld, padded, b, x + r, n_k, 1, vectors, last, act, y + r, column);
 }
 
-/* A layer for n_rows rows, x[i] to y[i]. w: as packed (ld is PANEL then), or a kn matrix as it lies. n_k and n_n are constants. */
+/* A layer for n_rows rows, x[i] to y[i]. w: as packed (ld is PANEL then), or a kn matrix as it lies. n_k and n_n are constants.
+ */
 VEC_INLINE void outputs_layer(int packed, const float *w, rgt_int64 ld, const float *b, const float *const *x, rgt_int64 n_k,
                               rgt_int64 n_n, rgt_int64 n_rows, int act, float *const *y) {
   rgt_int64 n = 0;

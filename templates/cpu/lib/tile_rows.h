@@ -1,5 +1,5 @@
-/* tile_rows.h -- register tiles whose lanes are rows. Weights are broadcast from where they lie, in either layout, so nothing is
- * packed but x. Needs vec.h, shuffle.h, act.h, tile.h; VECTORS (of rows) and BLOCK (outputs) are constants.
+/* tile_rows.h -- register tiles whose lanes are rows. Weights are broadcast from where they lie, in either layout, so nothing
+ * is packed but x. Needs vec.h, shuffle.h, act.h, tile.h; VECTORS (of rows) and BLOCK (outputs) are constants.
  *
  * Inside a tile everything is transposed: value i of tile row j lies at [i * TILE + j], TILE = VECTORS * LANES.
  * Each sum starts at its bias and is a chain over k: class seq. Lanes past the last row hold that row once more: no sum of
@@ -83,7 +83,8 @@ VEC_INLINE void rows_layer(int layout_kn, const float *w, rgt_int64 ld, const fl
   w += first * ld_n;
   b = b ? b + first : b;
   rgt_int64 n = 0;
-  for (; n + BLOCK <= n_n; n += BLOCK) rows_block(w + n * ld_n, ld_n, ld_k, b ? b + n : b, xt, n_k, vectors, BLOCK, act, yt + n * TILE);
+  for (; n + BLOCK <= n_n; n += BLOCK)
+    rows_block(w + n * ld_n, ld_n, ld_k, b ? b + n : b, xt, n_k, vectors, BLOCK, act, yt + n * TILE);
   UNROLL
   for (int left = 1; left < BLOCK; left++) /* one of these; a constant decides which */
     if (n_n - n == left) rows_block(w + n * ld_n, ld_n, ld_k, b ? b + n : b, xt, n_k, vectors, left, act, yt + n * TILE);

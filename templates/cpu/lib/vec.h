@@ -60,6 +60,18 @@ VEC_INLINE vi vi_select(vi mask, vi a, vi b) {
   return (a & mask) | (b & ~mask);
 }
 
+/* Lanes 0 .. n-1 of v, the rest 0. */
+VEC_INLINE vf vf_first(vf v, long long n) {
+#if LANES == 16
+  const vi lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+#elif LANES == 8
+  const vi lane = {0, 1, 2, 3, 4, 5, 6, 7};
+#else
+  const vi lane = {0, 1, 2, 3};
+#endif
+  return (vf)((vi)v & (lane < (int)n));
+}
+
 /* a * b + c with one rounding where the processor can, with two where it cannot: never a choice of the compiler
  * (-ffp-contract=off), so the bits are the target's. */
 VEC_INLINE float f_fma(float a, float b, float c) {

@@ -19,7 +19,7 @@
 
 namespace host {
 
-enum { THREADS_MAX = 1024, WARP = 32, STACK_BYTES = 64 << 10, RANGES_MAX = 4096 };
+enum { THREADS_MAX = 256, WARP = 32, STACK_BYTES = 16 << 10, RANGES_MAX = 65536 };
 enum state { READY, WAITS_WARP, WAITS_BLOCK, ENDED };
 
 struct triple {
@@ -31,9 +31,10 @@ struct range {
 
 static triple thread_index, block_index, grid_size;
 static ucontext_t scheduler, fibers[THREADS_MAX];
-static char *stacks[THREADS_MAX];
+alignas(64) static char stacks[THREADS_MAX][STACK_BYTES];
 static state states[THREADS_MAX];
-static float exchanged[THREADS_MAX];
+static float exchanged[2][THREADS_MAX];
+static unsigned turns[THREADS_MAX]; /* shuffles that a thread has begun */
 static range ranges[RANGES_MAX];
 static int n_ranges, current, n_threads;
 static char fault[256]; /* "" while nothing went wrong */
@@ -45,18 +46,33 @@ static void wait(state s) {
   swapcontext(&fibers[me], &scheduler);
 }
 
+/* A fiber outlives its thread: resumed after the end, it runs the same thread of the next block. */
 static void fiber_main() {
-  body();
-  states[current] = ENDED;
-  swapcontext(&fibers[current], &scheduler); /* never resumed */
+  for (;;) {
+    body();
+    wait(ENDED);
+  }
 }
 
-/* Releases those of [from, to) that wait for s, if all of them that have not ended do. 1 if any was released. */
+static void make_fiber(int t) {
+  getcontext(&fibers[t]);
+  fibers[t].uc_stack.ss_sp = stacks[t];
+  fibers[t].uc_stack.ss_size = STACK_BYTES;
+  fibers[t].uc_link = nullptr;
+  makecontext(&fibers[t], fiber_main, 0);
+}
+
+/* Releases those of [from, to) that wait for s, if all of them that have not ended do. 1 if any was released. A shuffle names
+ * every lane, so one that has ended is a fault. */
 static int release(int from, int to, state s) {
   int waiting = 0;
   for (int t = from; t < to; t++) {
     if (states[t] != s && states[t] != ENDED) return 0;
     waiting += states[t] == s;
+  }
+  if (s == WAITS_WARP && waiting > 0 && waiting < to - from) {
+    snprintf(fault, sizeof fault, "a shuffle in warp %d of block %u, where lanes have ended", from / WARP, block_index.x);
+    return 0;
   }
   for (int t = from; t < to; t++)
     if (states[t] == s) states[t] = READY;
@@ -64,15 +80,7 @@ static int release(int from, int to, state s) {
 }
 
 static void run_block() {
-  for (int t = 0; t < n_threads; t++) {
-    if (stacks[t] == nullptr) stacks[t] = (char *)malloc(STACK_BYTES);
-    getcontext(&fibers[t]);
-    fibers[t].uc_stack.ss_sp = stacks[t];
-    fibers[t].uc_stack.ss_size = STACK_BYTES;
-    fibers[t].uc_link = nullptr;
-    makecontext(&fibers[t], fiber_main, 0);
-    states[t] = READY;
-  }
+  for (int t = 0; t < n_threads; t++) states[t] = READY;
   for (int moved = 1; moved;) {
     moved = 0;
     for (int t = 0; t < n_threads; t++) {
@@ -86,7 +94,8 @@ static void run_block() {
     if (!moved) moved = release(0, n_threads, WAITS_BLOCK);
   }
   for (int t = 0; t < n_threads && fault[0] == '\0'; t++)
-    if (states[t] != ENDED) snprintf(fault, sizeof fault, "thread %d of block %u waits for threads that never come", t, block_index.x);
+    if (states[t] != ENDED)
+      snprintf(fault, sizeof fault, "thread %d of block %u waits for threads that never come", t, block_index.x);
 }
 
 /* 1 if all of it may be read; else the fault is kept, and the reader takes zeros. */
@@ -96,11 +105,18 @@ static int readable(const void *p, size_t bytes) {
     if (fault[0] == '\0') snprintf(fault, sizeof fault, "a read of %zu bytes at %p, which is not aligned", bytes, p);
     return 0;
   }
-  for (int i = 0; i < n_ranges; i++)
-    if (at >= ranges[i].begin && at + bytes <= ranges[i].end) return 1;
+  int low = 0, high = n_ranges; /* ranges[low - 1] is the last that begins at or before `at` */
+  while (low < high) {
+    int middle = (low + high) / 2;
+    if (ranges[middle].begin <= at)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low > 0 && at + bytes <= ranges[low - 1].end) return 1;
   if (fault[0] == '\0')
-    snprintf(fault, sizeof fault, "a read of %zu bytes at %p, outside every input (block %u, thread %u)", bytes, p, block_index.x,
-             thread_index.x);
+    snprintf(fault, sizeof fault, "a read of %zu bytes at %p, outside every input (block %u, thread %u)", bytes, p,
+             block_index.x, thread_index.x);
   return 0;
 }
 
@@ -108,6 +124,11 @@ template <class T> static inline T read(const void *p) {
   T v = 0;
   if (readable(p, sizeof v)) memcpy(&v, p, sizeof v);
   return v;
+}
+
+static int by_begin(const void *a, const void *b) {
+  const char *p = ((const range *)a)->begin, *q = ((const range *)b)->begin;
+  return p < q ? -1 : p > q;
 }
 
 /* Runs one kernel over its grid; the kernel's two arguments are kept where every fiber finds them. */
@@ -118,6 +139,8 @@ template <class K> static void launch(void (*kernel)(const K, void *), long long
   the_kernel = kernel, the_k = k, the_workspace = workspace;
   body = [] { the_kernel(*the_k, the_workspace); };
   n_threads = block;
+  for (int t = 0; t < n_threads; t++) make_fiber(t), turns[t] = 0;
+  qsort(ranges, (size_t)n_ranges, sizeof ranges[0], by_begin);
   grid_size = {(unsigned)grid, 1, 1};
   if (block < WARP || block % WARP != 0 || block > THREADS_MAX || grid < 0 || grid > 2147483647)
     snprintf(fault, sizeof fault, "a launch of %lld blocks of %d threads", grid, block);
@@ -133,24 +156,29 @@ extern "C" __attribute__((visibility("default"))) void host_forget() {
   host::n_ranges = 0;
   host::fault[0] = '\0';
 }
+/* Memory that kernels may read: ranges that do not overlap. */
 extern "C" __attribute__((visibility("default"))) void host_allow(const void *begin, size_t bytes) {
   if (host::n_ranges < host::RANGES_MAX) host::ranges[host::n_ranges++] = {(const char *)begin, (const char *)begin + bytes};
 }
-extern "C" __attribute__((visibility("default"))) const char *host_fault() { return host::fault; }
+extern "C" __attribute__((visibility("default"))) const char *host_fault() {
+  return host::fault;
+}
 
 #define threadIdx host::thread_index
 #define blockIdx host::block_index
 #define gridDim host::grid_size
 
-static inline void __syncthreads() { host::wait(host::WAITS_BLOCK); }
+static inline void __syncthreads() {
+  host::wait(host::WAITS_BLOCK);
+}
 static inline float __shfl_xor_sync(unsigned mask, float v, int apart) {
   int me = host::current;
-  if (mask != 0xffffffffu || apart < 1 || apart >= host::WARP) snprintf(host::fault, sizeof host::fault, "a shuffle over %d lanes", apart);
-  host::exchanged[me] = v;
+  if (mask != 0xffffffffu || apart < 1 || apart >= host::WARP)
+    snprintf(host::fault, sizeof host::fault, "a shuffle over %d lanes", apart);
+  int turn = host::turns[me]++ & 1; /* two places in turn: nobody is two shuffles ahead of a partner that has yet to read */
+  host::exchanged[turn][me] = v;
   host::wait(host::WAITS_WARP);
-  float got = host::exchanged[me ^ apart];
-  host::wait(host::WAITS_WARP); /* nobody overwrites before all have read */
-  return got;
+  return host::exchanged[turn][me ^ apart];
 }
 static inline unsigned long long atomicAdd(unsigned long long *p, unsigned long long v) {
   unsigned long long old = *p;
@@ -164,18 +192,36 @@ static inline long long atomicMin(long long *p, long long v) {
 }
 
 /* compiled with -ffp-contract=off: each of these rounds once */
-static inline float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-static inline float __fadd_rn(float a, float b) { return a + b; }
-static inline float __fsub_rn(float a, float b) { return a - b; }
-static inline float __fmul_rn(float a, float b) { return a * b; }
-static inline float __fdiv_rn(float a, float b) { return a / b; }
+static inline float __fmaf_rn(float a, float b, float c) {
+  return __builtin_fmaf(a, b, c);
+}
+static inline float __fadd_rn(float a, float b) {
+  return a + b;
+}
+static inline float __fsub_rn(float a, float b) {
+  return a - b;
+}
+static inline float __fmul_rn(float a, float b) {
+  return a * b;
+}
+static inline float __fdiv_rn(float a, float b) {
+  return a / b;
+}
 template <class To, class From> static inline To same_bits(From v) {
   static_assert(sizeof(To) == sizeof(From), "sizes");
   To to;
   memcpy(&to, &v, sizeof to);
   return to;
 }
-static inline unsigned __float_as_uint(float v) { return same_bits<unsigned>(v); }
-static inline float __uint_as_float(unsigned v) { return same_bits<float>(v); }
-static inline int __float_as_int(float v) { return same_bits<int>(v); }
-static inline float __int_as_float(int v) { return same_bits<float>(v); }
+static inline unsigned __float_as_uint(float v) {
+  return same_bits<unsigned>(v);
+}
+static inline float __uint_as_float(unsigned v) {
+  return same_bits<float>(v);
+}
+static inline int __float_as_int(float v) {
+  return same_bits<int>(v);
+}
+static inline float __int_as_float(int v) {
+  return same_bits<float>(v);
+}

@@ -1,0 +1,156 @@
+/* nearest.c -- the winner of the closest shape, and the buckets that are stored for one.
+ *
+ * Signatures of one class, bucket, form, order and a fitting alignment come through an index; distances are computed here, and the
+ * closest one that has an admitted winner is taken. Distances are rounded to millionths of an octave, so that two ways of adding
+ * up the same sum cannot order two shapes differently.
+ */
+#include "tunedb/find.h"
+
+#include "runtime/base/alloc.h"
+#include "tunedb/keys.h"
+#include "tunedb/load.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct near_shape {
+  rgt__find_scene scene;
+  int64_t distance;
+  int other_skew;
+} near_shape;
+
+typedef struct near_list {
+  near_shape *items;
+  int n, capacity;
+  rgt__load_arena texts;
+} near_list;
+
+static double octaves(int64_t a, int64_t b) { return fabs(log2((double)(a > 0 ? a : 1)) - log2((double)(b > 0 ? b : 1))); }
+
+static int64_t distance_of(const rgt__tunedb_signature *a, const rgt__tunedb_signature *b) {
+  double sum = octaves(a->n_in, b->n_in) + octaves(a->n_hidden, b->n_hidden) + octaves(a->n_out, b->n_out) +
+               octaves(a->groups, b->groups);
+  return llround(sum * 1e6);
+}
+
+static int compare_shapes(const void *pa, const void *pb) {
+  const near_shape *a = pa, *b = pb;
+  if (a->distance != b->distance) return a->distance < b->distance ? -1 : 1;
+  if (a->other_skew != b->other_skew) return a->other_skew - b->other_skew;
+  return strcmp(a->scene.text, b->scene.text);
+}
+
+static rgt_status read_shapes(rgt__tunedb *db, const rgt__tunedb_signature *sig, near_list *list, rgt__error *err) {
+  sqlite3_stmt *s;
+  int has_row;
+  rgt_status status = rgt__statement_get(db, RGT_SQL_NEAR, &s, err);
+  if (status) return status;
+  rgt__binder b = {.s = s};
+  rgt__bind_text(&b, sig->op_class);
+  rgt__bind_int(&b, sig->bucket);
+  rgt__bind_text(&b, sig->form);
+  rgt__bind_text(&b, sig->order);
+  rgt__bind_int(&b, sig->align_bytes);
+  status = rgt__bind_end(db, &b, err);
+  while (!status) {
+    status = rgt__statement_step(db, s, &has_row, err);
+    if (status || !has_row) break;
+    status = rgt__load_grow((void **)&list->items, list->n, &list->capacity, sizeof *list->items, err);
+    if (status) break;
+    rgt__reader r = {.s = s};
+    rgt__tunedb_signature stored;
+    near_shape *shape = &list->items[list->n];
+    rgt__load_signature_row(&r, NULL, &shape->scene.signature, &stored);
+    shape->scene.text = rgt__load_copy(&list->texts, stored.text);
+    shape->distance = distance_of(sig, &stored);
+    shape->other_skew = !rgt__find_any_skew(sig) && strcmp(stored.skew, sig->skew) != 0;
+    status = rgt__read_end(db, &r, "signature", err);
+    list->n++;
+  }
+  sqlite3_reset(s);
+  return !status && list->texts.failed ? rgt__error_nomem(err, 0) : status;
+}
+
+static rgt_status nearest_once(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
+                               const rgt__tunedb_limits *limits, rgt__tunedb_winner *out, rgt__error *err) {
+  near_list list = {0};
+  rgt__digest place_key;
+  rgt__keys_place(place, RGT_CLOCK_MEASURED, &place_key);
+  rgt_status status = rgt__statement_simple(db, RGT_SQL_BEGIN, err);
+  if (status) return status;
+  status = read_shapes(db, sig, &list, err);
+  if (!status) {
+    if (list.n > 0) qsort(list.items, (size_t)list.n, sizeof *list.items, compare_shapes);
+    status = RGT_EMISS;
+    for (int i = 0; i < list.n && status == RGT_EMISS; i++)
+      status = rgt__find_best(db, &list.items[i].scene, 1, &place_key, limits, out, err);
+  }
+  status = rgt__statement_end(db, status, err);
+  rgt__free(list.items);
+  rgt__load_arena_free(&list.texts);
+  return status;
+}
+
+rgt_status rgt__tunedb_nearest(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
+                               const rgt__tunedb_limits *limits, rgt__tunedb_winner *out, rgt__error *err) {
+  rgt_status status = rgt__find_accept(db, sig, place, err);
+  if (!status && !out) status = rgt__error_set(err, RGT_EINVAL, "tuned database: nowhere to put the winner");
+  if (status) return status;
+  rgt__tunedb_winner found = {0};
+  status = nearest_once(db, sig, place, limits, &found, err);
+  if (status == RGT_EDB && rgt__open_again(db)) {
+    found = (rgt__tunedb_winner){0};
+    status = nearest_once(db, sig, place, limits, &found, err);
+  }
+  if (status == RGT_EMISS)
+    return rgt__error_set(err, RGT_EMISS, "%s: nothing that the limits admit is stored near %s on %s, %s", db->path, sig->text,
+                          place->device_class, place->policy);
+  if (status) return status;
+  snprintf(found.device_class, sizeof found.device_class, "%s", place->device_class);
+  snprintf(found.policy, sizeof found.policy, "%s", place->policy);
+  *out = found;
+  return RGT_OK;
+}
+
+static rgt_status buckets_once(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
+                               int64_t *buckets, int max, int *n, rgt__error *err) {
+  sqlite3_stmt *s;
+  rgt__digest place_key;
+  int has_row, count = 0;
+  rgt__keys_place(place, RGT_CLOCK_MEASURED, &place_key);
+  rgt_status status = rgt__statement_get(db, RGT_SQL_BUCKETS, &s, err);
+  if (status) return status;
+  rgt__binder b = {.s = s};
+  rgt__bind_text(&b, sig->op_text);
+  rgt__bind_text(&b, sig->form);
+  rgt__bind_text(&b, sig->order);
+  rgt__bind_int(&b, sig->align_bytes);
+  rgt__bind_text(&b, sig->skew);
+  rgt__bind_digest(&b, &place_key);
+  status = rgt__bind_end(db, &b, err);
+  while (!status && count < max) {
+    status = rgt__statement_step(db, s, &has_row, err);
+    if (status || !has_row) break;
+    rgt__reader r = {.s = s};
+    buckets[count] = rgt__read_int(&r);
+    status = rgt__read_end(db, &r, "signature", err);
+    count++;
+  }
+  sqlite3_reset(s);
+  if (!status) *n = count;
+  return status;
+}
+
+rgt_status rgt__tunedb_buckets(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
+                               int64_t *buckets, int max, int *n, rgt__error *err) {
+  rgt_status status = rgt__find_accept(db, sig, place, err);
+  if (!status && (!n || max < 0 || (max > 0 && !buckets)))
+    status = rgt__error_set(err, RGT_EINVAL, "tuned database: room for %d buckets at %s, count at %s", max,
+                            buckets ? "an address" : "NULL", n ? "an address" : "NULL");
+  if (status) return status;
+  status = buckets_once(db, sig, place, buckets, max, n, err);
+  if (status == RGT_EDB && rgt__open_again(db)) status = buckets_once(db, sig, place, buckets, max, n, err);
+  return status;
+}
