@@ -36,13 +36,14 @@ static rgt_status poisoned_workspace(rgt__device *device, size_t bytes, void **o
 }
 
 static rgt_status run_candidate(void *self, rgt__device *device, const rgt_kargs *k, rgt__error *err) {
-  const rgt__candidate_callable *c = self;
+  rgt__candidate_callable *c = self;
   const rgt__candidate *candidate = c->candidate;
   rgt__plan plan;
   void *workspace = NULL;
   rgt__plan_make(&candidate->program, &device->info, k->rows, k->groups, &plan);
   if (!plan.valid) return rgt__callable_run_builtin(&candidate->op, c->form, device, k, err);
   rgt_status status = RGT_OK;
+  c->n_runs++;
   if (plan.workspace_bytes > 0) status = poisoned_workspace(device, (size_t)plan.workspace_bytes, &workspace, err);
   if (status == RGT_OK) status = device->ops->launch(device, candidate->module, &candidate->program, &plan, k, workspace, NULL, err);
   if (status == RGT_OK) status = device->ops->sync(device, NULL, err);

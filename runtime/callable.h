@@ -10,6 +10,7 @@
 typedef struct rgt__candidate_callable {
   rgt__candidate *candidate;
   rgt_weight_form form;
+  int n_runs; /* of the candidate's own program: 0 after verification means that nothing of it was verified */
 } rgt__candidate_callable;
 rgt__callable rgt__callable_candidate(rgt__candidate_callable *self, rgt__device *device);
 

@@ -417,18 +417,20 @@ static rgt_status tune_misses(rgt_op *op, int64_t max_rows) {
   return status;
 }
 
-rgt_status rgt_op_prepare(rgt_op *op, int64_t max_rows, unsigned flags) {
-  rgt_ctx *ctx = op->ctx;
-  int64_t workspace_bytes = 0;
-  if (max_rows < 1 || max_rows > RGT_COUNT_MAX)
-    return rgt__error_set(&ctx->error, RGT_EINVAL, "max_rows is %lld; it can be 1 to 2147483647", (long long)max_rows);
-  if (flags & ~(unsigned)RGT_PREPARE_EXACT) return rgt__error_set(&ctx->error, RGT_EINVAL, "flags is %u; it can be 0 or RGT_PREPARE_EXACT", flags);
-  rgt_status status = ctx->mode == RGT_MODE_TUNE ? tune_misses(op, max_rows) : RGT_OK;
-  if (status != RGT_OK) return status;
+static rgt_status check_max_rows(rgt_op *op, int64_t max_rows) {
+  if (max_rows >= 1 && max_rows <= RGT_COUNT_MAX) return RGT_OK;
+  return rgt__error_set(&op->ctx->error, RGT_EINVAL, "max_rows is %lld; it can be 1 to 2147483647", (long long)max_rows);
+}
+
+static rgt_status begin_prepare(rgt_op *op) {
   rgt__prepare_reset(op);
   op->ready = rgt__alloc_zero(RGT_BUCKETS_MAX, sizeof *op->ready);
-  if (!op->ready) return rgt__error_nomem(&ctx->error, RGT_BUCKETS_MAX * sizeof *op->ready);
-  status = fill_buckets(op, max_rows, (flags & RGT_PREPARE_EXACT) || ctx->mode == RGT_MODE_REPLAY, &workspace_bytes);
+  return op->ready ? RGT_OK : rgt__error_nomem(&op->ctx->error, RGT_BUCKETS_MAX * sizeof *op->ready);
+}
+
+/* Memory for the calls to come; with a status that is not RGT_OK everything is undone. */
+static rgt_status end_prepare(rgt_op *op, int64_t max_rows, int64_t workspace_bytes, rgt_status status) {
+  rgt_ctx *ctx = op->ctx;
   if (status == RGT_OK && workspace_bytes > 0)
     status = ctx->device->ops->mem_alloc(ctx->device, (size_t)workspace_bytes, &op->workspace, &ctx->error);
   if (status == RGT_OK && on_cpu(op) && !op->hidden) {
@@ -445,4 +447,44 @@ rgt_status rgt_op_prepare(rgt_op *op, int64_t max_rows, unsigned flags) {
   op->max_rows = max_rows;
   op->prepared = 1;
   return RGT_OK;
+}
+
+rgt_status rgt_op_prepare(rgt_op *op, int64_t max_rows, unsigned flags) {
+  rgt_ctx *ctx = op->ctx;
+  int64_t workspace_bytes = 0;
+  rgt_status status = check_max_rows(op, max_rows);
+  if (status != RGT_OK) return status;
+  if (flags & ~(unsigned)RGT_PREPARE_EXACT) return rgt__error_set(&ctx->error, RGT_EINVAL, "flags is %u; it can be 0 or RGT_PREPARE_EXACT", flags);
+  status = ctx->mode == RGT_MODE_TUNE ? tune_misses(op, max_rows) : RGT_OK;
+  if (status == RGT_OK) status = begin_prepare(op);
+  if (status == RGT_OK) status = fill_buckets(op, max_rows, (flags & RGT_PREPARE_EXACT) || ctx->mode == RGT_MODE_REPLAY, &workspace_bytes);
+  return end_prepare(op, max_rows, workspace_bytes, status);
+}
+
+rgt_status rgt_op_prepare_variant(rgt_op *op, const char *variant, int64_t max_rows) {
+  rgt_ctx *ctx = op->ctx;
+  rgt__families *families = NULL;
+  rgt__variant v;
+  int64_t workspace_bytes = 0;
+  rgt_status status = check_max_rows(op, max_rows);
+  if (status == RGT_OK) status = begin_prepare(op);
+  if (status == RGT_OK && strcmp(variant, "builtin") == 0) {
+    if (!on_cpu(op) || !rgt__builtin_supports(&op->desc)) status = rgt__error_set(&ctx->error, RGT_EINVAL, "variant \"builtin\" is the CPU's, for f32");
+    return end_prepare(op, max_rows, 0, status);
+  }
+  if (status == RGT_OK) status = rgt__context_families(ctx, &families);
+  if (status == RGT_OK) status = rgt__variant_parse(families, ctx->device->ops->kind, variant, &v, &ctx->error);
+  if (status == RGT_OK && !rgt__family_fits(v.family, &op->desc))
+    status = rgt__error_set(&ctx->error, RGT_EINVAL, "variant \"%s\": its family does not do this op", variant);
+  if (status == RGT_OK) {
+    rgt__ready *r = new_ready(op);
+    rgt__variant_format(&v, r->variant);
+    status = load_compiled(op, &v, NULL, r);
+    if (status == RGT_OK) {
+      op->n_ready = 1;
+      workspace_bytes = workspace_for(op, r, max_rows);
+      for (int b = 0; b < RGT_BUCKETS_MAX; b++) op->by_bucket[b] = r;
+    }
+  }
+  return end_prepare(op, max_rows, workspace_bytes, status);
 }

@@ -176,19 +176,19 @@ static rgt_status make_index(rgt__problem *p, const rgt__problem_options *o, rgt
 static int64_t rows_of(const rgt_op_desc *op, const rgt__problem_options *o) {
   if (o->index || o->kind == RGT_PROBLEM_BENCH) return o->rows;
   int64_t rows = o->rows > PASS_ROWS ? o->rows : PASS_ROWS;
-  return o->kind == RGT_PROBLEM_EXACT ? rgt__exact_rows(op, rows, o->masked) : rows;
+  return o->kind == RGT_PROBLEM_EXACT ? rgt__problem_exact_rows(op, rows, o->masked) : rows;
 }
 
 rgt_status rgt__problem_make(const rgt_op_desc *op, const rgt__problem_options *o, rgt__problem *out, rgt__error *err) {
   rgt__problem p = {.op = *op, .rows = rows_of(op, o), .form = o->form, .finite = 1};
-  rgt__exact exact;
+  rgt__problem_exact exact;
   rgt__random r;
   rgt__random_seed(&r, o->seed);
   rgt_status status = allocate(&p, err);
   if (status == RGT_OK) status = make_index(&p, o, &r, err);
   if (status == RGT_OK && o->kind == RGT_PROBLEM_EXACT) {
-    status = rgt__exact_plan(op, count_live(&p), &exact, err);
-    if (status == RGT_OK) rgt__exact_fill(&p, &exact, &r);
+    status = rgt__problem_exact_plan(op, count_live(&p), &exact, err);
+    if (status == RGT_OK) rgt__problem_exact_fill(&p, &exact, &r);
     p.sparse_x = 1;
   } else if (status == RGT_OK) {
     fill_random(&p, &r);

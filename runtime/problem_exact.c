@@ -42,7 +42,7 @@ static int64_t ceil_div(int64_t a, int64_t b) {
 }
 
 /* Limits that do not depend on the number of rows. */
-static void plan_limits(const rgt_op_desc *op, rgt__exact *e) {
+static void plan_limits(const rgt_op_desc *op, rgt__problem_exact *e) {
   e->z1_max = LINEAR_Z_MAX;
   if (op->kind == RGT_MLP) {
     e->z1_max = least(MLP_Z_MAX, SAFE_MAX / 4 / op->n_hidden);
@@ -55,7 +55,7 @@ static void plan_limits(const rgt_op_desc *op, rgt__exact *e) {
 }
 
 /* What the pairs of a row may add up to. */
-static int64_t pair_room(const rgt_op_desc *op, const rgt__exact *e) {
+static int64_t pair_room(const rgt_op_desc *op, const rgt__problem_exact *e) {
   return e->z1_max - (rgt__problem_has_bias(op, 1) ? 4 * e->b1_max : 0);
 }
 
@@ -63,8 +63,8 @@ static int64_t pairs_wanted(const rgt_op_desc *op, int64_t live) {
   return least(op->n_in / 2, most(ceil_div(op->n_in, most(live, 1)), 2));
 }
 
-int64_t rgt__exact_rows(const rgt_op_desc *op, int64_t rows, double masked) {
-  rgt__exact e = {0};
+int64_t rgt__problem_exact_rows(const rgt_op_desc *op, int64_t rows, double masked) {
+  rgt__problem_exact e = {0};
   plan_limits(op, &e);
   if (pair_room(op, &e) >= 6 || op->n_in < 2) return rows; /* thinning allows any number of pairs */
   int64_t pairs = most(1, least(op->n_in / 2, pair_room(op, &e)));
@@ -73,8 +73,8 @@ int64_t rgt__exact_rows(const rgt_op_desc *op, int64_t rows, double masked) {
   return most(rows, need);
 }
 
-rgt_status rgt__exact_plan(const rgt_op_desc *op, int64_t live, rgt__exact *e, rgt__error *err) {
-  *e = (rgt__exact){.thin = 1};
+rgt_status rgt__problem_exact_plan(const rgt_op_desc *op, int64_t live, rgt__problem_exact *e, rgt__error *err) {
+  *e = (rgt__problem_exact){.thin = 1};
   plan_limits(op, e);
   int64_t room = pair_room(op, e), sum1, z;
   if (op->n_in == 1) { /* one product: a * w */
@@ -120,7 +120,7 @@ static void store(const rgt__problem *p, void *array, int64_t i, int64_t quarter
   rgt__number_store(p->op.dtype, array, i, (double)quarters / 4);
 }
 
-static void fill_x(rgt__problem *p, const rgt__exact *e, rgt__random *r) {
+static void fill_x(rgt__problem *p, const rgt__problem_exact *e, rgt__random *r) {
   int64_t n = p->op.n_in, next = 0;
   for (int64_t row = 0; row < p->rows; row++) {
     int64_t g = rgt__problem_index_at(p, row);
@@ -136,13 +136,13 @@ static void fill_x(rgt__problem *p, const rgt__exact *e, rgt__random *r) {
 }
 
 /* A difference unlike that of the weight at `first`, which is its feature's k = 0. */
-static int64_t other_than(const rgt__problem *p, const rgt__exact *e, int64_t first, rgt__random *r) {
+static int64_t other_than(const rgt__problem *p, const rgt__problem_exact *e, int64_t first, rgt__random *r) {
   int64_t taken = (int64_t)(4 * fabs(rgt__number_load(p->op.dtype, p->w1, first))) - e->w1_base;
   int64_t d = between(r, 0, e->w1_spread - 1);
   return d >= taken ? d + 1 : d;
 }
 
-static void fill_w1(rgt__problem *p, const rgt__exact *e, rgt__random *r) {
+static void fill_w1(rgt__problem *p, const rgt__problem_exact *e, rgt__random *r) {
   int64_t n_k = p->op.n_in, n_f = rgt__problem_layer_out(&p->op, 1), i = 0;
   int nk = p->op.layout == RGT_NK;
   for (int64_t g = 0; g < p->op.groups; g++) {
@@ -160,7 +160,7 @@ static void fill_whole(const rgt__problem *p, void *array, int64_t n, int64_t hi
   for (int64_t i = 0; array && i < n; i++) store(p, array, i, (positive ? 1 : sign(r)) * between(r, high > 0, high));
 }
 
-void rgt__exact_fill(rgt__problem *p, const rgt__exact *e, rgt__random *r) {
+void rgt__problem_exact_fill(rgt__problem *p, const rgt__problem_exact *e, rgt__random *r) {
   int64_t groups = p->op.groups;
   fill_x(p, e, r);
   fill_w1(p, e, r);

@@ -16,9 +16,9 @@ rgt_status rgt__problem_index_make(rgt__problem *p, rgt_skew skew, int64_t n_mas
                                    rgt__error *err);
 void rgt__problem_index_set(rgt__problem *p, int64_t row, int64_t group);
 
-/* rgt__exact -- the whole numbers that the exact pass draws from: see problem_exact.c, where they are derived.
+/* rgt__problem_exact -- the whole numbers that the exact pass draws from: see problem_exact.c, where they are derived.
  * Every value is one of them times 1/4. */
-typedef struct rgt__exact {
+typedef struct rgt__problem_exact {
   int64_t pairs;   /* of non-zeros in a row of x; 0: n_in is 1, one non-zero */
   int64_t x_max;   /* |x| 1 .. x_max */
   int64_t w1_base; /* |w1| w1_base .. w1_base + w1_spread */
@@ -26,10 +26,10 @@ typedef struct rgt__exact {
   int64_t thin;                   /* only every thin-th k differs from w1_base */
   int64_t b1_max, w2_max, b2_max; /* |b1|, |b2| 1 .. max (0 where max is), |w2| 1 .. max */
   int64_t z1_max;                 /* bound on |z| of layer 1, in 1/16 */
-} rgt__exact;
+} rgt__problem_exact;
 
-int64_t rgt__exact_rows(const rgt_op_desc *op, int64_t rows, double masked); /* rows (or more) that meet every k */
-rgt_status rgt__exact_plan(const rgt_op_desc *op, int64_t live, rgt__exact *e, rgt__error *err);
-void rgt__exact_fill(rgt__problem *p, const rgt__exact *e, rgt__random *r);
+int64_t rgt__problem_exact_rows(const rgt_op_desc *op, int64_t rows, double masked); /* rows (or more) that meet every k */
+rgt_status rgt__problem_exact_plan(const rgt_op_desc *op, int64_t live, rgt__problem_exact *e, rgt__error *err);
+void rgt__problem_exact_fill(rgt__problem *p, const rgt__problem_exact *e, rgt__random *r);
 
 #endif

@@ -176,6 +176,11 @@ enum { RGT_PREPARE_EXACT = 1 }; /* rgt_op_prepare flags: fail with RGT_EMISS rat
  * With no compiler on the CPU the built-in kernel stays in use and RGT_OK is returned; rgt_why says so. */
 RGT_API rgt_status rgt_op_prepare(rgt_op *op, int64_t max_rows, unsigned flags);
 
+/* rgt_op_prepare_variant -- the same with one named variant for every row count, as rgt_show and `ragtune verify` name it; "builtin"
+ * on the CPU. For comparing by hand: it is verified like any other, and nothing is looked up or stored.
+ * Returns RGT_OK, RGT_EINVAL (no such variant, or not for this op), RGT_EWRONG, RGT_EINFEASIBLE, RGT_ECOMPILE, RGT_ENOCOMPILER, RGT_ENOMEM. */
+RGT_API rgt_status rgt_op_prepare_variant(rgt_op *op, const char *variant, int64_t max_rows);
+
 /* rgt_layer -- one layer's weights and bias for every group, stacked or by pointers; nothing is copied.
  * w       stacked: base of [groups, ...] in the op's layout;  ld_w >= the inner dimension, stride_w between groups
  * w_ptrs  pointers: `groups` pointers to one matrix each (NULL for groups that no row uses); ld_w as above

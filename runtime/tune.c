@@ -13,6 +13,8 @@
 
 enum { DEFAULT_BUDGET_S = 60, SPACE_FILE_MAX = 1 << 20 };
 
+#define LEAST_BUCKET_S 1.0 /* a signature's search gets this much, whatever the budget */
+
 static const int64_t default_rows[] = {8, 64, 512, 4096, 32768};
 enum { N_DEFAULT_ROWS = sizeof default_rows / sizeof default_rows[0] };
 
@@ -189,11 +191,34 @@ static rgt_status render_all(tuning *t) {
   return status;
 }
 
+/* Compiling may take this share of the budget; what is not compiled by then is left out, so that the rest can be measured. */
+#define COMPILE_SHARE 0.6
+
+static int out_of_compile_time(const tuning *t) { return rgt__search_now() > t->started_s + COMPILE_SHARE * t->budget_s; }
+
 static int compiled_one(void *user, int i) {
   tuning *t = user;
   t->n_compiled++;
   report(t, RGT_PHASE_COMPILE, 0, t->n_compiled, t->n, t->all[i].candidate.text);
-  return stopped(t);
+  return stopped(t) || out_of_compile_time(t);
+}
+
+/* Keeps the candidates that were compiled, or failed to be. */
+static void drop_uncompiled(tuning *t) {
+  int n = 0;
+  for (int i = 0; i < t->n; i++) {
+    rgt__candidate *c = &t->all[i].candidate;
+    if (c->outcome != RGT_TRIAL_OK || c->entry.path[0] || c->entry.code) {
+      if (i == t->default_index) t->default_index = n;
+      t->all[n++] = t->all[i];
+    } else {
+      rgt__candidate_free(t->maker.device, c);
+    }
+  }
+  if (n < t->n)
+    rgt__context_log(t->ctx, RGT_LOG_WARNING, "the budget of %.0f s ended compiling after %d of %d variants; give more with budget_s (--budget)",
+                     t->budget_s, n, t->n);
+  t->n = n;
 }
 
 /* The pool wants one array of candidates; ours lie in larger structs. */
@@ -204,6 +229,10 @@ static rgt_status compile_all(tuning *t) {
   rgt_status status = rgt__candidate_compile_all(&t->maker, list, t->n, rgt__pool_affinity(), 0, compiled_one, t, &t->ctx->error);
   for (int i = 0; i < t->n; i++) t->all[i].candidate = list[i];
   rgt__free(list);
+  if (status == RGT_EINTERRUPTED && !stopped(t)) {
+    drop_uncompiled(t);
+    return RGT_OK;
+  }
   if (status == RGT_EINTERRUPTED) rgt__error_set(&t->ctx->error, status, "stopped while compiling: %d of %d variants are in the code cache", t->n_compiled, t->n);
   return status;
 }
@@ -323,8 +352,8 @@ static rgt_status search_all(tuning *t, const int *hits) {
   for (int i = 0; i < t->o.n_rows; i++) left += !hits[i];
   for (int i = 0; i < t->o.n_rows && status == RGT_OK; i++) {
     if (hits[i]) continue;
-    double now = rgt__search_now(), budget_left = t->started_s + t->budget_s - now;
-    status = tune_bucket(t, i, now + (budget_left > 0 ? budget_left : 0) / left);
+    double now = rgt__search_now(), share = (t->started_s + t->budget_s - now) / left;
+    status = tune_bucket(t, i, now + (share > LEAST_BUCKET_S ? share : LEAST_BUCKET_S));
     left--;
     if (status == RGT_EDB) {
       stored = RGT_EDB;

@@ -7,7 +7,7 @@
 #include "runtime/base/number.h"
 #include "runtime/verify_parts.h"
 
-int rgt__verify_fail(rgt__verify_result *result, const char *pass, int64_t row, int64_t column, const char *format, ...) {
+int rgt__verify_check_fail(rgt__verify_result *result, const char *pass, int64_t row, int64_t column, const char *format, ...) {
   va_list args;
   result->status = RGT_EWRONG;
   result->pass = pass;
@@ -48,9 +48,9 @@ int rgt__verify_check_zero(const rgt__problem *p, const unsigned char *y, int64_
     note(result, value, 0, 0);
     const char *kind = strcmp(pass, "status") ? "masked row" : "row with an index out of range";
     if (bits == rgt__verify_data_fill(dtype, fill))
-      return rgt__verify_fail(result, pass, row, c, "%s %lld was never written; its y must be +0", kind, (long long)row);
-    return rgt__verify_fail(result, pass, row, c, "%s %lld: column %lld is %g; it must be +0", kind, (long long)row,
-                            (long long)c, value);
+      return rgt__verify_check_fail(result, pass, row, c, "%s %lld was never written; its y must be +0", kind, (long long)row);
+    return rgt__verify_check_fail(result, pass, row, c, "%s %lld: column %lld is %g; it must be +0", kind, (long long)row,
+                                  (long long)c, value);
   }
   return 1;
 }
@@ -64,8 +64,8 @@ static int check_exact(rgt_dtype dtype, const unsigned char *y, int64_t i, doubl
   double value = rgt__number_load(dtype, y, i), expected = rgt__number_load(dtype, room, 0);
   if (bits == wanted || (value == 0 && expected == 0) || (isnan(value) && isnan(expected))) return 1;
   note(result, value, expected, 0);
-  return rgt__verify_fail(result, pass, row, column, "y[%lld, %lld] is %.9g; it must be exactly %.9g", (long long)row,
-                          (long long)column, value, expected);
+  return rgt__verify_check_fail(result, pass, row, column, "y[%lld, %lld] is %.9g; it must be exactly %.9g", (long long)row,
+                                (long long)column, value, expected);
 }
 
 /* A bound that is no number comes from an infinite intermediate: nothing is known then. */
@@ -74,23 +74,24 @@ static int check_bound(double value, double y64, double bound, int may_overflow,
   note(result, value, y64, bound);
   if (isnan(y64)) {
     if (isnan(value)) return 1;
-    return rgt__verify_fail(result, pass, row, column, "y[%lld, %lld] is %.9g; the reference is NaN, so it must be NaN",
-                            (long long)row, (long long)column, value);
+    return rgt__verify_check_fail(result, pass, row, column, "y[%lld, %lld] is %.9g; the reference is NaN, so it must be NaN",
+                                  (long long)row, (long long)column, value);
   }
   if (!isfinite(value) && may_overflow) return 1;
   if (isnan(value))
-    return rgt__verify_fail(
+    return rgt__verify_check_fail(
         result, "poison", row, column,
         "y[%lld, %lld] is NaN and the reference %.9g: NaN of a gap, a masked row or an unused group reached it", (long long)row,
         (long long)column, y64);
   if (isinf(y64) && isfinite(value))
-    return rgt__verify_fail(result, pass, row, column, "y[%lld, %lld] is %.9g; the reference is %g", (long long)row,
-                            (long long)column, value, y64);
+    return rgt__verify_check_fail(result, pass, row, column, "y[%lld, %lld] is %.9g; the reference is %g", (long long)row,
+                                  (long long)column, value, y64);
   double error = fabs(value - y64), share = error / bound;
   if (isfinite(share) && share > result->error_share) result->error_share = share;
   if (error <= bound || isnan(bound)) return 1;
-  return rgt__verify_fail(result, pass, row, column, "y[%lld, %lld] is %.9g, the reference %.9g: off by %.3g, allowed are %.3g",
-                          (long long)row, (long long)column, value, y64, error, bound);
+  return rgt__verify_check_fail(result, pass, row, column,
+                                "y[%lld, %lld] is %.9g, the reference %.9g: off by %.3g, allowed are %.3g", (long long)row,
+                                (long long)column, value, y64, error, bound);
 }
 
 static int check_live(const rgt__verify_set *s, const unsigned char *y, int64_t row, int fill, rgt__verify_mode mode,
@@ -103,13 +104,13 @@ static int check_live(const rgt__verify_set *s, const unsigned char *y, int64_t 
     double value = rgt__number_load(dtype, y, i), y64 = e < 0 ? 0 : s->y64[e];
     if (bits_at(dtype, y, i) == unwritten) {
       note(result, value, y64, e < 0 ? 0 : s->bound[e]);
-      return rgt__verify_fail(result, "poison", row, c, "y[%lld, %lld] was never written", (long long)row, (long long)c);
+      return rgt__verify_check_fail(result, "poison", row, c, "y[%lld, %lld] was never written", (long long)row, (long long)c);
     }
     if (e < 0) {
       if (!s->problem.finite || !isnan(value)) continue;
       note(result, value, 0, 0);
-      return rgt__verify_fail(result, "poison", row, c, "y[%lld, %lld] is NaN; no input of it is", (long long)row,
-                              (long long)c);
+      return rgt__verify_check_fail(result, "poison", row, c, "y[%lld, %lld] is NaN; no input of it is", (long long)row,
+                                    (long long)c);
     }
     int right =
         mode == RGT_VERIFY_EXACT && !isnan(value)
@@ -138,7 +139,7 @@ int rgt__verify_check_rest(const rgt__problem *p, const rgt__verify_call *call, 
   int64_t n = 0, first = INT64_MAX, groups = call->groups ? call->groups : p->op.groups;
   if (y->damaged) {
     note(result, 0, 0, 0);
-    return rgt__verify_fail(result, "canary", y->row, y->column, "%s", y->what);
+    return rgt__verify_check_fail(result, "canary", y->row, y->column, "%s", y->what);
   }
   for (int64_t row = call->rows - 1; row >= 0; row--) {
     int64_t g = rgt__verify_data_group(p, call, row);
@@ -148,14 +149,14 @@ int rgt__verify_check_rest(const rgt__problem *p, const rgt__verify_call *call, 
   }
   note(result, (double)y->n_errors, (double)n, 0);
   if (y->n_errors != n)
-    return rgt__verify_fail(result, "status", n ? first : -1, -1,
-                            "%lld rows with an index out of range were counted; there are %lld", (long long)y->n_errors,
-                            (long long)n);
+    return rgt__verify_check_fail(result, "status", n ? first : -1, -1,
+                                  "%lld rows with an index out of range were counted; there are %lld", (long long)y->n_errors,
+                                  (long long)n);
   note(result, (double)y->first_error, (double)first, 0);
   if (y->first_error != first)
-    return rgt__verify_fail(result, "status", n ? first : -1, -1,
-                            "the first row with an index out of range was given as %lld; it is %lld", (long long)y->first_error,
-                            n ? (long long)first : -1LL);
+    return rgt__verify_check_fail(result, "status", n ? first : -1, -1,
+                                  "the first row with an index out of range was given as %lld; it is %lld",
+                                  (long long)y->first_error, n ? (long long)first : -1LL);
   note(result, 0, 0, 0);
   return 1;
 }

@@ -7,8 +7,8 @@
 
 typedef enum rgt__verify_mode { RGT_VERIFY_EXACT, RGT_VERIFY_BOUND } rgt__verify_mode;
 
-/* rgt__verify_fail -- the verdict "wrong" with its place and reason; returns 0, so that a check can end with it. */
-int rgt__verify_fail(rgt__verify_result *result, const char *pass, int64_t row, int64_t column, const char *format, ...)
+/* rgt__verify_check_fail -- the verdict "wrong" with its place and reason; returns 0, so that a check can end with it. */
+int rgt__verify_check_fail(rgt__verify_result *result, const char *pass, int64_t row, int64_t column, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
 /* rgt__verify_check_elements -- every element of a whole call, in row-major order: masked rows +0, everything written, then by

@@ -16,8 +16,11 @@ typedef struct verifying {
   void *user;
   rgt__inspect in;
   rgt__verify *verify;
-  rgt__candidate *c, *twins; /* twins: of ops whose activation has no exact pass; else NULL */
-  int n, n_wrong;
+  rgt__candidate *c;       /* [space.n], or [2 * space.n] where each is followed by its relu twin */
+  unsigned char *compiled; /* as many */
+  int next;                /* variant to verify next */
+  rgt_status status;       /* of verifying */
+  int n_wrong;
 } verifying;
 
 static int needs_twin(const rgt_op *op) { return op->desc.act != RGT_ACT_NONE && op->desc.act != RGT_ACT_RELU; }
@@ -56,27 +59,25 @@ static rgt_status verify_builtin(verifying *v) {
   return tell(v, "builtin", r.status == RGT_OK ? RGT_TRIAL_OK : RGT_TRIAL_WRONG, &r, r.reason) ? RGT_EINTERRUPTED : RGT_OK;
 }
 
-static rgt_status render_and_compile(verifying *v) {
+/* Candidates and twins alternate in one array, so that one pool compiles both and a variant is ready when its pair is. */
+static int per_variant(const verifying *v) { return needs_twin(v->op) ? 2 : 1; }
+
+static rgt_status render_all(verifying *v) {
   rgt__error *err = &v->op->ctx->error;
   rgt_op_desc relu = rgt__op_relu_twin(&v->op->desc);
-  size_t n = (size_t)v->in.space.n + 1;
-  v->c = rgt__alloc_zero(n, sizeof *v->c);
-  v->twins = needs_twin(v->op) ? rgt__alloc_zero(n, sizeof *v->twins) : NULL;
-  if (!v->c || (needs_twin(v->op) && !v->twins)) return rgt__error_nomem(err, n * sizeof *v->c);
+  int each = per_variant(v);
+  v->c = rgt__alloc_zero((size_t)(v->in.space.n * each) + 1, sizeof *v->c);
+  if (!v->c) return rgt__error_nomem(err, (size_t)(v->in.space.n * each) * sizeof *v->c);
   rgt_status status = RGT_OK;
-  for (v->n = 0; v->n < v->in.space.n && status == RGT_OK; v->n++) {
-    const rgt__variant *variant = &v->in.space.variants[v->n];
-    status = rgt__candidate_render(&v->in.maker, variant, &v->op->desc, &v->c[v->n], err);
-    if (status == RGT_OK && v->twins) status = rgt__candidate_render(&v->in.maker, variant, &relu, &v->twins[v->n], err);
+  for (int i = 0; i < v->in.space.n && status == RGT_OK; i++) {
+    const rgt__variant *variant = &v->in.space.variants[i];
+    status = rgt__candidate_render(&v->in.maker, variant, &v->op->desc, &v->c[i * each], err);
+    if (status == RGT_OK && each == 2) status = rgt__candidate_render(&v->in.maker, variant, &relu, &v->c[i * each + 1], err);
   }
-  int threads = rgt__pool_affinity();
-  if (status == RGT_OK) status = rgt__candidate_compile_all(&v->in.maker, v->c, v->n, threads, 0, NULL, NULL, err);
-  if (status == RGT_OK && v->twins) status = rgt__candidate_compile_all(&v->in.maker, v->twins, v->n, threads, 0, NULL, NULL, err);
   return status;
 }
 
-static rgt_status verify_candidate(verifying *v, int i) {
-  rgt__candidate *c = &v->c[i], *twin = v->twins ? &v->twins[i] : c;
+static rgt_status verify_candidate(verifying *v, rgt__candidate *c, rgt__candidate *twin) {
   rgt__device *d = v->in.device;
   rgt__verify_result r;
   memset(&r, 0, sizeof r);
@@ -93,10 +94,28 @@ static rgt_status verify_candidate(verifying *v, int i) {
   return tell(v, c->text, r.status == RGT_OK ? RGT_TRIAL_OK : RGT_TRIAL_WRONG, &r, r.reason) ? RGT_EINTERRUPTED : RGT_OK;
 }
 
+/* Called as compiles end: verifies, in the order of the space, what is complete by now, while the pool goes on. */
+static int compiled_one(void *user, int i) {
+  verifying *v = user;
+  int each = per_variant(v);
+  v->compiled[i] = 1;
+  while (v->status == RGT_OK && v->next < v->in.space.n) {
+    int at = v->next * each;
+    if (!v->compiled[at] || !v->compiled[at + each - 1]) break;
+    v->status = verify_candidate(v, &v->c[at], &v->c[at + each - 1]);
+    v->next++;
+  }
+  return v->status != RGT_OK;
+}
+
 static rgt_status verify_variants(verifying *v) {
-  rgt_status status = render_and_compile(v);
-  for (int i = 0; i < v->n && status == RGT_OK; i++) status = verify_candidate(v, i);
-  return status;
+  int n = v->in.space.n * per_variant(v);
+  rgt_status status = render_all(v);
+  if (status != RGT_OK) return status;
+  v->compiled = rgt__alloc_zero((size_t)n + 1, 1);
+  if (!v->compiled) return rgt__error_nomem(&v->op->ctx->error, (size_t)n);
+  status = rgt__candidate_compile_all(&v->in.maker, v->c, n, rgt__pool_affinity(), 0, compiled_one, v, &v->op->ctx->error);
+  return v->status != RGT_OK ? v->status : status;
 }
 
 rgt_status rgt_verify(rgt_op *op, const rgt_verify_options *options, rgt_verify_fn fn, void *user) {
@@ -113,12 +132,9 @@ rgt_status rgt_verify(rgt_op *op, const rgt_verify_options *options, rgt_verify_
   rgt_status status = rgt__inspect_open(op, NULL, builtin ? NULL : v.o->variant, v.o->sample, v.o->seed, !builtin, &v.in);
   if (status == RGT_OK) status = rgt__verify_open(&plan, &v.verify, err);
   if (status == RGT_OK) status = builtin ? verify_builtin(&v) : verify_variants(&v);
-  for (int i = 0; i < v.in.space.n; i++) {
-    if (v.c) rgt__candidate_free(v.in.device, &v.c[i]);
-    if (v.twins) rgt__candidate_free(v.in.device, &v.twins[i]);
-  }
+  for (int i = 0; v.c && i < v.in.space.n * per_variant(&v); i++) rgt__candidate_free(v.in.device, &v.c[i]);
   rgt__free(v.c);
-  rgt__free(v.twins);
+  rgt__free(v.compiled);
   rgt__verify_free(v.verify);
   rgt__inspect_close(&v.in);
   if (status == RGT_OK && v.n_wrong > 0) status = rgt__error_set(err, RGT_EWRONG, "%d variant%s wrong", v.n_wrong, v.n_wrong == 1 ? " is" : "s are");

@@ -38,8 +38,8 @@ static int row_is_nan(work *w, const unsigned char *y, int64_t row) {
     w->result->value = value;
     w->result->expected = NAN;
     w->result->bound = 0;
-    return rgt__verify_fail(w->result, "bound", row, c, "y[%lld, %lld] is %.9g; x[%lld] holds a NaN, so it must be NaN",
-                            (long long)row, (long long)c, value, (long long)row);
+    return rgt__verify_check_fail(w->result, "bound", row, c, "y[%lld, %lld] is %.9g; x[%lld] holds a NaN, so it must be NaN",
+                                  (long long)row, (long long)c, value, (long long)row);
   }
   return 1;
 }
@@ -58,11 +58,11 @@ static int row_is_same(work *w, const rgt__verify_call *call, const unsigned cha
   r->bound = 0;
   uint16_t half = (uint16_t)fill;
   if (!memcmp(got + (size_t)c * element, element == 4 ? (void *)&fill : (void *)&half, element))
-    return rgt__verify_fail(r, "poison", row, c, "y[%lld, %lld] was never written in a call of %lld rows", (long long)row,
-                            (long long)c, (long long)call->rows);
-  return rgt__verify_fail(r, "permute", row, c, "column %lld of row %lld of %lld is %.9g and was %.9g as row %lld of %lld",
-                          (long long)c, (long long)row, (long long)call->rows, r->value, r->expected, (long long)from,
-                          (long long)w->p->rows);
+    return rgt__verify_check_fail(r, "poison", row, c, "y[%lld, %lld] was never written in a call of %lld rows", (long long)row,
+                                  (long long)c, (long long)call->rows);
+  return rgt__verify_check_fail(
+      r, "permute", row, c, "column %lld of row %lld of %lld is %.9g and was %.9g as row %lld of %lld", (long long)c,
+      (long long)row, (long long)call->rows, r->value, r->expected, (long long)from, (long long)w->p->rows);
 }
 
 static int check_rows(work *w, const rgt__verify_call *call, const rgt__verify_output *y) {

@@ -33,7 +33,8 @@ typedef struct rgt__worker_ops {
   rgt_status (*begin)(rgt__worker *w, const rgt__worker_task *task, rgt__error *err);
   void (*end)(rgt__worker *w);
   /* check -- bound pass, cases, rule 7b; then the exact pass with `twin` (the candidate itself, its relu twin, or NULL: not
-   * now). Loads what is not loaded. A wrong result is RGT_OK with result->status RGT_EWRONG. Needs no task. */
+   * now). Loads what is not loaded. A wrong result is RGT_OK with result->status RGT_EWRONG; a program that is not
+   * valid for any of the problems is RGT_EINFEASIBLE. Needs no task. */
   rgt_status (*check)(rgt__worker *w, rgt__candidate *c, rgt__candidate *twin, rgt__verify_result *result, rgt__error *err);
   /* round -- one batch of each candidate, in the given order, each long enough for the clock. A candidate whose program is not
    * valid for the task, or whose workspace does not fit, gets call_ps -1. */

@@ -56,10 +56,9 @@ void rgt__connect_close(rgt__tunedb *db) {
 }
 
 /* Nothing that a file brings along is run or trusted: no triggers, no views, no functions in its schema. No memory map, since a
- * file that is cut short under one means SIGBUS. */
+ * file that is cut short under one means SIGBUS. None of these settings reads the file. */
 rgt_status rgt__connect_raw(rgt__tunedb *db, const char *name, int sqlite_flags, rgt__error *err) {
-  static const char settings[] = "PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;"
-                                 "PRAGMA synchronous = NORMAL";
+  static const char settings[] = "PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY";
   if (sqlite3_open_v2(name, &db->sql, sqlite_flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL) != SQLITE_OK) {
     rgt_status status = db->sql ? rgt__statement_fail(db, "opening", err) : rgt__error_nomem(err, 0);
     rgt__connect_close(db);
@@ -112,7 +111,7 @@ static rgt_status look(rgt__tunedb *db, probe *p, rgt__error *err) {
 static rgt_status quick_check(rgt__tunedb *db, rgt__error *err) {
   int64_t pages = 0;
   rgt_status status = rgt__migrate_number(db, "PRAGMA page_count", &pages, err);
-  if (status || pages > CHECKED_PAGES) return status;
+  if (status || (pages > CHECKED_PAGES && !db->suspect)) return status;
   sqlite3_stmt *s;
   int has_row = 0;
   status = rgt__statement_get(db, RGT_SQL_QUICK_CHECK, &s, err);
@@ -206,10 +205,12 @@ static rgt_status use_newer(rgt__tunedb *db, const probe *p, rgt__error *err) {
                                          RGT_SQL_SKEWS, RGT_SQL_BUCKETS,    RGT_SQL_NEAR,      RGT_SQL_WINNERS};
   for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
     sqlite3_stmt *s;
-    if (rgt__statement_get(db, needed[i], &s, err))
-      return rgt__error_set(err, RGT_EDB, "%s: its schema has version %lld, this program reads up to %d; update it, or name another file",
+    if (!rgt__statement_get(db, needed[i], &s, err)) continue;
+    db->damaged = 0; /* another form is no damage */
+    return rgt__error_set(err, RGT_EDB, "%s: its schema has version %lld, this program reads up to %d; update it, or name another file",
                             db->path, (long long)p->version, RGT_TUNEDB_VERSION);
   }
+  db->damaged = 0;
   db->read_only = 1;
   rgt__connect_notice(db, "%s: its schema has version %lld, newer than this program's %d: it is read, and nothing is stored",
                       db->path, (long long)p->version, RGT_TUNEDB_VERSION);
@@ -233,7 +234,9 @@ rgt_status rgt__connect_attach(rgt__tunedb *db, int writable, rgt__error *err) {
       rgt__connect_notice(db, "%s cannot be written: it is read, and nothing is stored", db->path);
   } else {
     status = set_journal(db, err);
-    if (!status) status = is_empty(&p) ? rgt__migrate_create(db, err) : rgt__migrate_up(db, NULL, 0, RGT_TUNEDB_VERSION, err);
+    if (!status && is_empty(&p)) status = rgt__migrate_create(db, err);
+    if (!status && !is_empty(&p) && p.version < RGT_TUNEDB_VERSION)
+      status = rgt__migrate_up(db, NULL, 0, RGT_TUNEDB_VERSION, err);
   }
   if (status) rgt__connect_close(db);
   return status;

@@ -269,6 +269,7 @@ static rgt_status find_once(rgt__tunedb *db, const rgt__tunedb_signature *sig, c
   rgt__load_arena texts = {0};
   rgt__digest place_key;
   int n = 1;
+  *out = (rgt__tunedb_winner){.exact = 1};
   rgt__keys_place(place, RGT_CLOCK_MEASURED, &place_key);
   rgt_status status = rgt__statement_simple(db, RGT_SQL_BEGIN, err);
   if (status) return status;
@@ -289,12 +290,9 @@ rgt_status rgt__tunedb_find(rgt__tunedb *db, const rgt__tunedb_signature *sig, c
   rgt_status status = rgt__find_accept(db, sig, place, err);
   if (!status && !out) status = rgt__error_set(err, RGT_EINVAL, "tuned database: nowhere to put the winner");
   if (status) return status;
-  rgt__tunedb_winner found = {.exact = 1};
+  rgt__tunedb_winner found;
   status = find_once(db, sig, place, limits, &found, err);
-  if (status == RGT_EDB && rgt__open_again(db)) {
-    found = (rgt__tunedb_winner){.exact = 1};
-    status = find_once(db, sig, place, limits, &found, err);
-  }
+  for (int tries = 0; status && rgt__open_again(db, tries, err); tries++) status = find_once(db, sig, place, limits, &found, err);
   if (status == RGT_EMISS)
     return rgt__error_set(err, RGT_EMISS, "%s: nothing that the limits admit is stored for %s on %s, %s", db->path, sig->text,
                           place->device_class, place->policy);

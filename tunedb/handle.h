@@ -30,6 +30,7 @@ struct rgt__tunedb {
   int in_memory;
   int read_only;
   int damaged;    /* a statement met damage, or the file was moved away under us: rgt__open_again may help */
+  int suspect;    /* check the whole file when it is opened next, however large */
   int code;       /* SQLite's extended code of the last failure */
   dev_t file_dev; /* which file is open, to see that another one lies at the path since */
   ino_t file_ino;
@@ -45,9 +46,9 @@ struct rgt__tunedb {
 rgt_status rgt__open_usable(rgt__tunedb *db, rgt__error *err);
 /* rgt__open_writable -- and RGT_EDB where the handle is read-only. */
 rgt_status rgt__open_writable(rgt__tunedb *db, rgt__error *err);
-/* rgt__open_again -- after a failed call: 1 if the file was damaged or moved and a usable one is open in its place now, so that
- * the call may be tried once more. */
-int rgt__open_again(rgt__tunedb *db);
+/* rgt__open_again -- after a call that failed, tried again `tries` times already: 1 if it met damage and may be tried once more,
+ * err is empty again then. */
+int rgt__open_again(rgt__tunedb *db, int tries, rgt__error *err);
 
 /* rgt__statement_get -- a prepared statement, made at its first use, reset and without values. */
 rgt_status rgt__statement_get(rgt__tunedb *db, rgt__sql_name name, sqlite3_stmt **out, rgt__error *err);

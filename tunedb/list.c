@@ -17,11 +17,11 @@ rgt_status rgt__tunedb_trials(rgt__tunedb *db, const rgt__tunedb_signature *sig,
   rgt__load_scene scene = {0};
   rgt__keys_signature(sig, &signature);
   rgt__keys_place(place, RGT_CLOCK_MEASURED, &place_key);
-  for (int attempt = 0; attempt < 2; attempt++) {
+  for (int tries = 0;; tries++) {
     status = rgt__statement_simple(db, RGT_SQL_BEGIN, err);
     if (!status) status = rgt__load_scene_read(db, &signature, &place_key, &scene, err);
     status = rgt__statement_end(db, status, err);
-    if (!status || !rgt__open_again(db)) break;
+    if (!status || !rgt__open_again(db, tries, err)) break;
   }
   int stopped = 0;
   for (int i = 0; i < scene.n_trials && !status && !stopped; i++)

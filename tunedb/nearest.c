@@ -76,6 +76,7 @@ static rgt_status read_shapes(rgt__tunedb *db, const rgt__tunedb_signature *sig,
 static rgt_status nearest_once(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
                                const rgt__tunedb_limits *limits, rgt__tunedb_winner *out, rgt__error *err) {
   near_list list = {0};
+  *out = (rgt__tunedb_winner){0};
   rgt__digest place_key;
   rgt__keys_place(place, RGT_CLOCK_MEASURED, &place_key);
   rgt_status status = rgt__statement_simple(db, RGT_SQL_BEGIN, err);
@@ -98,12 +99,10 @@ rgt_status rgt__tunedb_nearest(rgt__tunedb *db, const rgt__tunedb_signature *sig
   rgt_status status = rgt__find_accept(db, sig, place, err);
   if (!status && !out) status = rgt__error_set(err, RGT_EINVAL, "tuned database: nowhere to put the winner");
   if (status) return status;
-  rgt__tunedb_winner found = {0};
+  rgt__tunedb_winner found;
   status = nearest_once(db, sig, place, limits, &found, err);
-  if (status == RGT_EDB && rgt__open_again(db)) {
-    found = (rgt__tunedb_winner){0};
+  for (int tries = 0; status && rgt__open_again(db, tries, err); tries++)
     status = nearest_once(db, sig, place, limits, &found, err);
-  }
   if (status == RGT_EMISS)
     return rgt__error_set(err, RGT_EMISS, "%s: nothing that the limits admit is stored near %s on %s, %s", db->path, sig->text,
                           place->device_class, place->policy);
@@ -151,6 +150,7 @@ rgt_status rgt__tunedb_buckets(rgt__tunedb *db, const rgt__tunedb_signature *sig
                             buckets ? "an address" : "NULL", n ? "an address" : "NULL");
   if (status) return status;
   status = buckets_once(db, sig, place, buckets, max, n, err);
-  if (status == RGT_EDB && rgt__open_again(db)) status = buckets_once(db, sig, place, buckets, max, n, err);
+  for (int tries = 0; status && rgt__open_again(db, tries, err); tries++)
+    status = buckets_once(db, sig, place, buckets, max, n, err);
   return status;
 }

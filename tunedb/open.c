@@ -1,5 +1,6 @@
 /* open.c -- the handle: made, looked at, and given back. */
 #include "tunedb/connect.h"
+#include "tunedb/salvage.h"
 
 #include "runtime/base/alloc.h"
 
@@ -83,7 +84,20 @@ rgt_status rgt__open_writable(rgt__tunedb *db, rgt__error *err) {
   return rgt__error_set(err, RGT_EDB, "%s: is open for reading only; nothing can be stored", db->path);
 }
 
-int rgt__open_again(rgt__tunedb *db) {
-  if (!db->damaged || db->read_only || db->in_memory) return 0;
-  return reopen(db, NULL) == RGT_OK;
+/* First a look at the whole file: another process may have repaired or migrated it, and a healthy file must not be moved. If the
+ * call then meets damage again, it is of a kind that SQLite's check does not see. */
+int rgt__open_again(rgt__tunedb *db, int tries, rgt__error *err) {
+  if (tries > 1 || !db->damaged || db->read_only || db->in_memory) return 0;
+  rgt_status status;
+  if (tries == 0) {
+    db->suspect = 1;
+    status = reopen(db, NULL);
+    db->suspect = 0;
+  } else {
+    rgt__connect_close(db);
+    status = rgt__salvage(db, NULL);
+  }
+  if (status) return 0;
+  if (err) err->text[0] = 0;
+  return 1;
 }

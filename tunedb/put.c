@@ -158,7 +158,8 @@ rgt_status rgt__tunedb_put(rgt__tunedb *db, const rgt__tunedb_run *run, const rg
   if (!status) status = rgt__accept_run(run, &accepted, err);
   if (status || n == 0) return status;
   status = put_once(db, &accepted.run, sig, place, trials, n, err);
-  if (status && rgt__open_again(db)) status = put_once(db, &accepted.run, sig, place, trials, n, err);
+  for (int tries = 0; status && rgt__open_again(db, tries, err); tries++)
+    status = put_once(db, &accepted.run, sig, place, trials, n, err);
   if (status) rgt__error_prefix(err, status, "storing %d trial%s", n, n == 1 ? "" : "s");
   return status;
 }
@@ -188,7 +189,8 @@ rgt_status rgt__tunedb_miss(rgt__tunedb *db, const rgt__tunedb_signature *sig, c
   if (!status) status = rgt__accept_place(place, err);
   if (status || db->read_only) return status;
   db->busy_limit_ms = MISS_BUSY_MS;
-  if (miss_once(db, sig, place) && rgt__open_again(db)) miss_once(db, sig, place);
+  status = miss_once(db, sig, place);
+  for (int tries = 0; status && rgt__open_again(db, tries, err); tries++) status = miss_once(db, sig, place);
   db->busy_limit_ms = RGT_TUNEDB_BUSY_MS;
   return RGT_OK;
 }

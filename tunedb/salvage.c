@@ -12,6 +12,7 @@
 #include "tunedb/path.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A run with the keys of what it belongs to. */
@@ -131,6 +132,9 @@ static int rescue(const char *aside, rgt__tunedb *to) {
   salvage sv = {.from = {.path = rgt__strdup(aside), .owner = getpid(), .busy_limit_ms = 0}};
   if (sv.from.path && !rgt__connect_raw(&sv.from, aside, SQLITE_OPEN_READWRITE, NULL)) {
     sqlite3_db_config(sv.from.sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    /* A file shorter than its header says, or whose schema is hurt in parts, is read only in this mode. */
+    sqlite3_db_config(sv.from.sql, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
+    sqlite3_db_config(sv.from.sql, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL);
     read_runs(&sv, RGT_SQL_ALL_RUNS);
     if (sv.from.damaged) read_runs(&sv, RGT_SQL_ALL_RUNS_BACKWARDS);
     for (int i = 0; i < sv.n_runs; i++) rescue_run(&sv, &sv.runs[i], to);
@@ -142,13 +146,24 @@ static int rescue(const char *aside, rgt__tunedb *to) {
   return count_trials(to);
 }
 
-/* Under the folder's lock: of several processes that found the damage, the first one moves the file, and the others find a good
+/* Does another file lie at the path than the one that was found damaged? */
+static int is_another_file(const rgt__tunedb *db) {
+  struct stat st;
+  return stat(db->path, &st) != 0 || st.st_dev != db->file_dev || st.st_ino != db->file_ino;
+}
+
+/* Under the folder's lock: of several processes that found the damage, the first one moves the file, and the others find another
  * one when they look again. */
 rgt_status rgt__salvage(rgt__tunedb *db, rgt__error *err) {
   char *aside = NULL;
   int lock = rgt__path_lock(db->path);
-  rgt_status status = rgt__connect_attach(db, 1, err);
-  if (!status || !db->damaged) goto done;
+  rgt_status status = RGT_OK;
+  if (err) err->text[0] = 0; /* what the first look said */
+  if (is_another_file(db)) {
+    status = rgt__connect_attach(db, 1, err);
+    if (!status || !db->damaged) goto done;
+    if (err) err->text[0] = 0;
+  }
   status = rgt__path_aside(db->path, &aside, err);
   if (!status) status = rgt__path_create(db->path, err);
   if (!status) status = rgt__connect_attach(db, 1, err);

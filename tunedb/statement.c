@@ -38,8 +38,10 @@ rgt_status rgt__statement_fail(rgt__tunedb *db, const char *what, rgt__error *er
 rgt_status rgt__statement_get(rgt__tunedb *db, rgt__sql_name name, sqlite3_stmt **out, rgt__error *err) {
   sqlite3_stmt *s = db->statements[name];
   if (!s) {
-    if (sqlite3_prepare_v3(db->sql, texts[name], -1, SQLITE_PREPARE_PERSISTENT, &s, NULL) != SQLITE_OK)
+    if (sqlite3_prepare_v3(db->sql, texts[name], -1, SQLITE_PREPARE_PERSISTENT, &s, NULL) != SQLITE_OK) {
+      if ((sqlite3_errcode(db->sql) & 0xFF) == SQLITE_ERROR) db->damaged = 1; /* a table of ours lacks a column */
       return rgt__statement_fail(db, "preparing a statement", err);
+    }
     db->statements[name] = s;
   } else {
     sqlite3_reset(s);

@@ -142,13 +142,13 @@ static void exact_problems_are_exact(void **state) {
       "mlp:1-1-1:g1:bf16:relu:b0:nk:i64",     "mlp:1-20-3:g3:f16:relu:b12:kn:i32",     "mlp:2-3-1:g2:f32:none:b12:nk:i64",
       "mlp:3-5-2:g7:bf16:relu:b2:nk:i64",     "mlp:10-20-5:g3:f32:relu:b12:nk:i64",    "mlp:10-20-10:g64:f16:none:b1:kn:i64",
       "mlp:33-17-9:g7:bf16:relu:b12:nk:i32",  "mlp:4099-8-4:g3:bf16:relu:b12:nk:i64",  "mlp:3-14336-2:g3:bf16:relu:b12:nk:i64",
-      "mlp:40-4096-2:g2:f16:relu:b12:nk:i64", "mlp:5-300000-1:g1:f32:relu:b12:nk:i64", "mlp:70001-2-1:g2:bf16:relu:b12:kn:i64",
+      "mlp:40-2048-2:g2:f16:relu:b12:nk:i64", "mlp:2-100000-1:g1:f32:relu:b12:nk:i64", "mlp:70001-2-1:g2:bf16:relu:b12:kn:i64",
       "linear:1-1:g1:f32:none:b0:nk:i64",     "linear:2-3:g3:f16:relu:b1:kn:i32",      "linear:10-6:g4:bf16:none:b1:nk:i64",
       "linear:1000-4:g3:bf16:none:b1:kn:i64", "linear:70000-1:g1:f32:relu:b1:nk:i64",  "linear:7-9:g4096:f16:none:b1:nk:i64"};
   for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) check_exact(ops[i], i);
   for (int n = 1; n <= 12; n++) { /* few pairs: every hidden unit still comes through */
     char text[RGT_OP_TEXT_MAX];
-    snprintf(text, sizeof text, "mlp:%d-%d-2:g%d:bf16:relu:b%s:nk:i64", n, 150 * n, 1 + n % 3, n % 2 ? "12" : "0");
+    snprintf(text, sizeof text, "mlp:%d-%d-2:g%d:bf16:relu:b%s:nk:i64", n, 100 * n, 1 + n % 3, n % 2 ? "12" : "0");
     check_exact(text, (uint64_t)n);
   }
 }

@@ -136,13 +136,13 @@ static inline fake_layer fake_layer_of(const fake_kernel *f, const rgt_kargs *k,
   int64_t flag = k->flags & (second ? RGT_KARGS_B2_POINTERS : RGT_KARGS_B1_POINTERS);
   fake_layer l = {.n_k = second ? op->n_hidden : op->n_in, .n_f = mlp && !second ? op->n_hidden : op->n_out};
   if (f->fault == FAKE_PACKED_W) ld = op->layout == RGT_NK ? l.n_k : l.n_f;
-  if (f->fault == FAKE_STACKED_BIAS) flag = 0;
   l.step_k = op->layout == RGT_NK ? 1 : ld;
   l.step_f = op->layout == RGT_NK ? ld : 1;
   l.w = f->form == RGT_POINTERS ? ((const unsigned char *const *)(const void *)w)[g] : w + (size_t)(g * stride) * element;
   if (!b) return l;
+  if (flag && f->fault == FAKE_STACKED_BIAS) b = l.w, flag = 0; /* wrong data, and no read too far */
   l.b = flag ? ((const unsigned char *const *)(const void *)b)[g]
-             : b + (size_t)(g * (second ? k->stride_b2 : k->stride_b1)) * element;
+             : b + (b == l.w ? 0 : (size_t)(g * (second ? k->stride_b2 : k->stride_b1)) * element);
   return l;
 }
 

@@ -23,7 +23,7 @@
 
 typedef struct scratch {
   char folder[64];
-  char path[200]; /* of the last scratch_path */
+  char path[240]; /* of the last scratch_path */
 } scratch;
 
 static SCRATCH_UNUSED void scratch_open(scratch *s) {

@@ -1,5 +1,4 @@
-/* call.h -- reading a call's arguments: a row's group, a group's weights, a part's share of the work. Needs vec.h and kargs.h.
- */
+/* call.h -- a call's arguments: a row's group, a group's weights, a part's share of the work. Needs vec.h, kargs.h. */
 
 /* Value `r` of the index at its own width: 2^32 in an int64 index is out of range, never 0. */
 VEC_INLINE rgt_int64 call_index(const rgt_kargs *k, int bits, rgt_int64 r) {

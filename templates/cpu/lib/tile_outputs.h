@@ -25,20 +25,17 @@ VEC_INLINE void outputs_pack_nk(const float *w, rgt_int64 ld, rgt_int64 n_k, rgt
   }
 }
 
-VEC_INLINE void outputs_pack_kn(const float *w, rgt_int64 ld, rgt_int64 n_k, rgt_int64 n_outputs, float *to) {
-  for (rgt_int64 k = 0; k < n_k; k++)
-    vf_store(to + k * PANEL, n_outputs >= LANES ? vf_load(w + k * ld) : vf_load_part(w + k * ld, n_outputs));
-}
-
 static __attribute__((noinline, unused)) void outputs_pack(int layout_kn, const float *w, rgt_int64 ld, rgt_int64 n_k,
                                                            rgt_int64 n_n, float *to) {
-  for (rgt_int64 n = 0; n < n_n; n += LANES) {
-    float *panel = to + n / PANEL * PANEL * n_k + n % PANEL;
-    if (layout_kn)
-      outputs_pack_kn(w + n, ld, n_k, n_n - n, panel);
-    else
-      outputs_pack_nk(w + n * ld, ld, n_k, n_n - n, panel);
+  if (!layout_kn) {
+    for (rgt_int64 n = 0; n < n_n; n += LANES)
+      outputs_pack_nk(w + n * ld, ld, n_k, n_n - n, to + n / PANEL * PANEL * n_k + n % PANEL);
+    return;
   }
+  for (rgt_int64 k = 0; k < n_k; k++, w += ld)
+    for (rgt_int64 n = 0; n < n_n; n += LANES)
+      vf_store(to + n / PANEL * PANEL * n_k + k * PANEL + n % PANEL,
+               n_n - n >= LANES ? vf_load(w + n) : vf_load_part(w + n, n_n - n));
 }
 
 /* `rows` rows times `vectors` vectors of outputs, the last of which has `last` outputs; rows and vectors are constants.

@@ -47,15 +47,17 @@ VEC_INLINE void rows_unpack(const float *yt, rgt_int64 n_n, rgt_int64 n_rows, fl
   }
 }
 
-/* n <= BLOCK outputs for vectors * LANES rows; vectors and n are constants. Weight (n, k) is at w[n * ld_n + k * ld_k]. */
-VEC_INLINE void rows_block(const float *w, rgt_int64 ld_n, rgt_int64 ld_k, const float *b, const float *xt, rgt_int64 n_k,
-                           int vectors, int n, int act, float *yt) {
+/* n <= BLOCK outputs for vectors * LANES rows over n_k values; vectors and n are constants. Weight (n, k) is at w[n * ld_n + k
+ * * ld_k]. Sums begin at the bias, or where `yt` has them from the values before (not `first`); `act` is for the last values
+ * only. */
+VEC_INLINE void rows_block(const float *w, rgt_int64 ld_n, rgt_int64 ld_k, int first, const float *b, const float *xt,
+                           rgt_int64 n_k, int vectors, int n, int act, float *yt) {
   vf sum[BLOCK * VECTORS];
   UNROLL
   for (int i = 0; i < n; i++) {
-    const vf start = b ? vf_set1(b[i]) : vf_zero();
     UNROLL
-    for (int v = 0; v < vectors; v++) sum[i * vectors + v] = start;
+    for (int v = 0; v < vectors; v++)
+      sum[i * vectors + v] = !first ? vf_load(yt + i * TILE + v * LANES) : b ? vf_set1(b[i]) : vf_zero();
   }
   for (rgt_int64 k = 0; k < n_k; k++, w += ld_k, xt += TILE) {
     vf x[VECTORS];
@@ -76,16 +78,32 @@ VEC_INLINE void rows_block(const float *w, rgt_int64 ld_n, rgt_int64 ld_k, const
   }
 }
 
-/* A layer's outputs [first, first + n_n) into yt, output `first` at yt[0]; vectors is a constant, n_n mostly. */
-VEC_INLINE void rows_layer(int layout_kn, const float *w, rgt_int64 ld, const float *b, const float *xt, rgt_int64 n_k,
-                           rgt_int64 first, rgt_int64 n_n, int vectors, int act, float *yt) {
-  const rgt_int64 ld_n = layout_kn ? 1 : ld, ld_k = layout_kn ? ld : 1;
-  w += first * ld_n;
-  b = b ? b + first : b;
+/* n_n outputs over n_k values: BLOCK outputs at a time, then the rest, whose number a constant decides. */
+VEC_INLINE void rows_outputs(const float *w, rgt_int64 ld_n, rgt_int64 ld_k, int first, const float *b, const float *xt,
+                             rgt_int64 n_k, rgt_int64 n_n, int vectors, int act, float *yt) {
   rgt_int64 n = 0;
   for (; n + BLOCK <= n_n; n += BLOCK)
-    rows_block(w + n * ld_n, ld_n, ld_k, b ? b + n : b, xt, n_k, vectors, BLOCK, act, yt + n * TILE);
+    rows_block(w + n * ld_n, ld_n, ld_k, first, b ? b + n : b, xt, n_k, vectors, BLOCK, act, yt + n * TILE);
   UNROLL
-  for (int left = 1; left < BLOCK; left++) /* one of these; a constant decides which */
-    if (n_n - n == left) rows_block(w + n * ld_n, ld_n, ld_k, b ? b + n : b, xt, n_k, vectors, left, act, yt + n * TILE);
+  for (int left = 1; left < BLOCK; left++)
+    if (n_n - n == left) rows_block(w + n * ld_n, ld_n, ld_k, first, b ? b + n : b, xt, n_k, vectors, left, act, yt + n * TILE);
+}
+
+/* x is taken ROWS_K values at a time, 24 KiB of a tile, so that all outputs find it in the first-level cache. */
+enum { ROWS_K = 6144 / TILE };
+
+/* A layer's outputs [from, from + n_n) into yt, output `from` at yt[0]; vectors and n_n are constants. */
+VEC_INLINE void rows_layer(int layout_kn, const float *w, rgt_int64 ld, const float *b, const float *xt, rgt_int64 n_k,
+                           rgt_int64 from, rgt_int64 n_n, int vectors, int act, float *yt) {
+  const rgt_int64 ld_n = layout_kn ? 1 : ld, ld_k = layout_kn ? ld : 1;
+  w += from * ld_n;
+  b = b ? b + from : b;
+  if (n_k <= ROWS_K) {
+    rows_outputs(w, ld_n, ld_k, 1, b, xt, n_k, n_n, vectors, act, yt);
+    return;
+  }
+  rgt_int64 k = 0;
+  for (; k + ROWS_K < n_k; k += ROWS_K)
+    rows_outputs(w + k * ld_k, ld_n, ld_k, k == 0, b, xt + k * TILE, ROWS_K, n_n, vectors, ACT_NONE, yt);
+  rows_outputs(w + k * ld_k, ld_n, ld_k, 0, b, xt + k * TILE, n_k - k, n_n, vectors, act, yt);
 }
