@@ -186,7 +186,7 @@ static rgt_status make_twin(search *s, rgt__searched *c, rgt__candidate **twin, 
   return RGT_OK;
 }
 
-/* Returns RGT_OK, or RGT_EWRONG with the reason in the candidate and the trial stored. */
+/* Returns RGT_OK; RGT_EWRONG or RGT_EINFEASIBLE with outcome and reason in the candidate. */
 static rgt_status check(search *s, int i, int exact, rgt__error *err) {
   rgt__searched *c = &s->setup->all[i];
   rgt__verify_result result = {.status = RGT_OK};
@@ -196,6 +196,11 @@ static rgt_status check(search *s, int i, int exact, rgt__error *err) {
   if (c->bound_checked && (c->exact_checked || (!exact && !own_exact))) return RGT_OK;
   rgt_status status = exact || own_exact ? make_twin(s, c, &twin, err) : RGT_OK;
   if (status == RGT_OK) status = s->setup->worker->ops->check(s->setup->worker, &c->candidate, twin, &result, err);
+  if (status == RGT_EINFEASIBLE) {
+    c->candidate.outcome = RGT_TRIAL_INFEASIBLE;
+    snprintf(c->candidate.reason, sizeof c->candidate.reason, "%.*s", (int)sizeof c->candidate.reason - 1, err->text);
+    return RGT_EINFEASIBLE;
+  }
   if (status == RGT_EWRONG) snprintf(result.reason, sizeof result.reason, "%.*s", (int)sizeof result.reason - 1, err->text);
   if (status != RGT_OK && status != RGT_EWRONG) return status;
   if (status == RGT_EWRONG || result.status != RGT_OK) {
@@ -266,8 +271,9 @@ static rgt_status run_wave(search *s, const int *indices, int n, rgt__error *err
     if (stopped(s)) return RGT_EINTERRUPTED;
     report(s, RGT_PHASE_VERIFY, s->n_done + i, s->setup->n, s->setup->all[indices[i]].candidate.text);
     rgt_status status = check(s, indices[i], 0, err);
-    if (status == RGT_EWRONG) {
-      status = store_failure(s, indices[i], RGT_TRIAL_WRONG, s->setup->all[indices[i]].candidate.reason, err);
+    if (status == RGT_EWRONG || status == RGT_EINFEASIBLE) {
+      const rgt__candidate *c = &s->setup->all[indices[i]].candidate;
+      status = store_failure(s, indices[i], c->outcome, c->reason, err);
     } else if (status == RGT_OK) {
       candidates[n_usable] = &s->setup->all[indices[i]].candidate;
       usable[n_usable++] = indices[i];
@@ -398,9 +404,9 @@ static rgt_status try_default(search *s, int *usable, rgt__error *err) {
     return store_failure(s, d, c->outcome, c->reason, err);
   }
   rgt_status status = check(s, d, 1, err);
-  if (status == RGT_EWRONG) {
+  if (status == RGT_EWRONG || status == RGT_EINFEASIBLE) {
     snprintf(s->result->reason, sizeof s->result->reason, "the default variant %.60s: %.150s", c->text, c->reason);
-    return store_failure(s, d, RGT_TRIAL_WRONG, c->reason, err);
+    return store_failure(s, d, c->outcome, c->reason, err);
   }
   if (status == RGT_OK) status = s->setup->worker->ops->round(s->setup->worker, &c, 1, &sample, err);
   if (status != RGT_OK) return status;

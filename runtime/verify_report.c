@@ -85,12 +85,13 @@ static rgt_status verify_candidate(verifying *v, rgt__candidate *c, rgt__candida
   if (failed) return tell(v, c->text, failed->outcome, NULL, failed->reason) ? RGT_EINTERRUPTED : RGT_OK;
   rgt_status status = rgt__candidate_load(&v->in.maker, c, &v->op->ctx->error);
   if (status == RGT_OK) status = rgt__candidate_load(&v->in.maker, twin, &v->op->ctx->error);
-  rgt__candidate_callable own = {c, v->in.maker.facts.form}, exact = {twin, v->in.maker.facts.form};
+  rgt__candidate_callable own = {.candidate = c, .form = v->in.maker.facts.form}, exact = {.candidate = twin, .form = v->in.maker.facts.form};
   rgt__callable call = rgt__callable_candidate(&own, d), call_exact = rgt__callable_candidate(&exact, d);
   if (status == RGT_OK) status = both_passes(v, &call, &call_exact, &c->numeric, &r);
   rgt__candidate_unload(d, c);
   rgt__candidate_unload(d, twin);
   if (status != RGT_OK) return status;
+  if (own.n_runs == 0) return tell(v, c->text, RGT_TRIAL_INFEASIBLE, NULL, "its program is not valid for any problem that would verify it") ? RGT_EINTERRUPTED : RGT_OK;
   return tell(v, c->text, r.status == RGT_OK ? RGT_TRIAL_OK : RGT_TRIAL_WRONG, &r, r.reason) ? RGT_EINTERRUPTED : RGT_OK;
 }
 
@@ -128,7 +129,8 @@ rgt_status rgt_verify(rgt_op *op, const rgt_verify_options *options, rgt_verify_
   int builtin = v.o->variant && strcmp(v.o->variant, "builtin") == 0;
   if (builtin && (strcmp(op->ctx->device->ops->kind, "cpu") != 0 || !rgt__builtin_supports(&op->desc)))
     return rgt__error_set(err, RGT_EINVAL, "variant \"builtin\" is the CPU's, for f32");
-  rgt__verify_plan plan = {.op = op->desc, .form = op->options.weight_form, .rows = v.o->rows, .seed = v.o->seed ? v.o->seed : 1, .data = v.o->data};
+  rgt__verify_plan plan = {.op = op->desc, .form = op->options.weight_form, .rows = v.o->rows, .seed = v.o->seed ? v.o->seed : 1, .data = v.o->data,
+                           .align_bytes = op->options.align_bytes};
   rgt_status status = rgt__inspect_open(op, NULL, builtin ? NULL : v.o->variant, v.o->sample, v.o->seed, !builtin, &v.in);
   if (status == RGT_OK) status = rgt__verify_open(&plan, &v.verify, err);
   if (status == RGT_OK) status = builtin ? verify_builtin(&v) : verify_variants(&v);

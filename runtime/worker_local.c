@@ -78,7 +78,7 @@ static rgt_status local_check(rgt__worker *w, rgt__candidate *c, rgt__candidate 
   rgt_status status = rgt__candidate_load(l->maker, c, err);
   if (status == RGT_OK && twin) status = rgt__candidate_load(l->maker, twin, err);
   if (status != RGT_OK) return status;
-  rgt__candidate_callable callable = {c, l->maker->facts.form}, exact = {twin, l->maker->facts.form};
+  rgt__candidate_callable callable = {.candidate = c, .form = l->maker->facts.form}, exact = {.candidate = twin, .form = l->maker->facts.form};
   rgt__callable run = rgt__callable_candidate(&callable, d), run_exact = rgt__callable_candidate(&exact, d);
   status = rgt__verify_bound(l->verify, &run, &c->numeric, result, err);
   if (status == RGT_OK && result->status == RGT_OK && twin) {
@@ -86,6 +86,8 @@ static rgt_status local_check(rgt__worker *w, rgt__candidate *c, rgt__candidate 
     status = rgt__verify_exact(l->verify, &run_exact, result, err);
     if (status == RGT_OK && result->status == RGT_OK) result->error_share = share;
   }
+  if (status == RGT_OK && result->status == RGT_OK && callable.n_runs == 0)
+    status = rgt__error_set(err, RGT_EINFEASIBLE, "its program is not valid for any problem that would verify it");
   return status;
 }
 
