@@ -18,8 +18,8 @@ static rgt_status put(rgt__device *d, rgt__bench_data *b, const void *host, size
 }
 
 /* One tensor of `groups` blocks, stacked, or as an array of pointers into the stacked copy. */
-static rgt_status put_groups(rgt__device *d, rgt__bench_data *b, const void *host, int64_t elems, int pointers, const void **out,
-                             rgt__error *err) {
+static rgt_status put_groups(rgt__device *d, rgt__bench_data *b, const void *host, int64_t elems, int pointers,
+                             const void **out, rgt__error *err) {
   size_t block = (size_t)elems * rgt__number_bytes(b->problem.op.dtype), groups = (size_t)b->problem.op.groups;
   const void *base = NULL;
   *out = NULL;
@@ -79,7 +79,12 @@ static rgt_status fill(rgt__device *d, const rgt__worker_task *task, rgt__bench_
 rgt_status rgt__bench_data_open(rgt__device *d, const rgt__worker_task *task, rgt__bench_data *out, rgt__error *err) {
   rgt__bench_data b;
   memset(&b, 0, sizeof b);
-  rgt__problem_options o = {.kind = RGT_PROBLEM_BENCH, .rows = task->rows, .skew = task->skew, .form = task->form, .seed = task->seed, .index = task->index};
+  rgt__problem_options o = {.kind = RGT_PROBLEM_BENCH,
+                            .rows = task->rows,
+                            .skew = task->skew,
+                            .form = task->form,
+                            .seed = task->seed,
+                            .index = task->index};
   rgt_status status = rgt__problem_make(&task->op, &o, &b.problem, err);
   if (status == RGT_OK) status = fill(d, task, &b, err);
   if (status != RGT_OK) {

@@ -15,7 +15,8 @@ typedef struct rgt__bench_data {
 } rgt__bench_data;
 
 rgt_status rgt__bench_data_open(rgt__device *d, const rgt__worker_task *task, rgt__bench_data *out, rgt__error *err);
-/* rgt__bench_data_workspace -- grows the workspace that candidates share, filled once, so that no page is touched first in a timed call. RGT_ENOMEM. */
+/* rgt__bench_data_workspace -- grows the workspace that candidates share, filled once, so that no page is touched first in a
+ * timed call. RGT_ENOMEM. */
 rgt_status rgt__bench_data_workspace(rgt__device *d, rgt__bench_data *b, int64_t bytes, rgt__error *err);
 void rgt__bench_data_close(rgt__device *d, rgt__bench_data *b);
 

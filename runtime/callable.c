@@ -6,7 +6,8 @@
 #include "runtime/base/alloc.h"
 #include "runtime/builtin.h"
 
-rgt_status rgt__callable_run_builtin(const rgt_op_desc *op, rgt_weight_form form, rgt__device *device, const rgt_kargs *k, rgt__error *err) {
+rgt_status rgt__callable_run_builtin(const rgt_op_desc *op, rgt_weight_form form, rgt__device *device, const rgt_kargs *k,
+                                     rgt__error *err) {
   if (strcmp(device->ops->kind, "cpu") != 0 || !rgt__builtin_supports(op))
     return rgt__error_set(err, RGT_EUNSUPPORTED, "there is no built-in kernel for this op on device %s", device->ops->kind);
   float *hidden = rgt__alloc_zero((size_t)(op->n_hidden ? op->n_hidden : 1), sizeof *hidden);
@@ -45,7 +46,8 @@ static rgt_status run_candidate(void *self, rgt__device *device, const rgt_kargs
   rgt_status status = RGT_OK;
   c->n_runs++;
   if (plan.workspace_bytes > 0) status = poisoned_workspace(device, (size_t)plan.workspace_bytes, &workspace, err);
-  if (status == RGT_OK) status = device->ops->launch(device, candidate->module, &candidate->program, &plan, k, workspace, NULL, err);
+  if (status == RGT_OK)
+    status = device->ops->launch(device, candidate->module, &candidate->program, &plan, k, workspace, NULL, err);
   if (status == RGT_OK) status = device->ops->sync(device, NULL, err);
   device->ops->mem_free(device, workspace);
   return status;

@@ -20,7 +20,9 @@ typedef struct rgt__builtin_callable {
 } rgt__builtin_callable;
 rgt__callable rgt__callable_builtin(rgt__builtin_callable *self, rgt__device *device);
 
-/* rgt__callable_run_builtin -- every row of k by the built-in kernel, on this thread. RGT_EUNSUPPORTED off the CPU or for a dtype it lacks. */
-rgt_status rgt__callable_run_builtin(const rgt_op_desc *op, rgt_weight_form form, rgt__device *device, const rgt_kargs *k, rgt__error *err);
+/* rgt__callable_run_builtin -- every row of k by the built-in kernel, on this thread. RGT_EUNSUPPORTED off the CPU or for a
+ * dtype it lacks. */
+rgt_status rgt__callable_run_builtin(const rgt_op_desc *op, rgt_weight_form form, rgt__device *device, const rgt_kargs *k,
+                                     rgt__error *err);
 
 #endif

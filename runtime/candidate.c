@@ -7,8 +7,8 @@
 
 #include "runtime/base/alloc.h"
 
-rgt_status rgt__candidate_render(const rgt__candidate_maker *m, const rgt__variant *v, const rgt_op_desc *op, rgt__candidate *out,
-                                 rgt__error *err) {
+rgt_status rgt__candidate_render(const rgt__candidate_maker *m, const rgt__variant *v, const rgt_op_desc *op,
+                                 rgt__candidate *out, rgt__error *err) {
   rgt__rendered rendered;
   rgt__error why = {""};
   memset(out, 0, sizeof *out);
@@ -46,7 +46,8 @@ static void check_limits(const rgt__candidate_maker *m, rgt__candidate *c) {
   set_outcome(c, RGT_TRIAL_INFEASIBLE, reason);
 }
 
-static void take_entry_facts(rgt__candidate *c, int registers, int shared_bytes, int spill_bytes, int stack_bytes, size_t bytes) {
+static void take_entry_facts(rgt__candidate *c, int registers, int shared_bytes, int spill_bytes, int stack_bytes,
+                             size_t bytes) {
   c->registers = registers;
   c->shared_bytes = shared_bytes;
   c->spill_bytes = spill_bytes;
@@ -68,7 +69,8 @@ static rgt_status compile_now(const rgt__candidate_maker *m, rgt__candidate *c, 
     rgt__compiled_free(&compiled);
     return status;
   }
-  take_entry_facts(c, compiled.registers, compiled.shared_bytes, compiled.spill_bytes, compiled.stack_bytes, compiled.code_bytes);
+  take_entry_facts(c, compiled.registers, compiled.shared_bytes, compiled.spill_bytes, compiled.stack_bytes,
+                   compiled.code_bytes);
   check_limits(m, c);
   /* A cache that cannot be written costs a compile next time, nothing else: the code stays in memory. */
   rgt__code_cache_put(m->cache, &c->code, &compiled, &c->program, c->source, c->source_bytes, NULL);
@@ -218,8 +220,9 @@ rgt_status rgt__candidate_compile_all(const rgt__candidate_maker *m, rgt__candid
   return p.status == RGT_OK || p.status == RGT_EINTERRUPTED ? p.status : rgt__error_set(err, p.status, "%s", p.error.text);
 }
 
-void rgt__candidate_local_key(const char *family, int revision, const char *params, const rgt_op_desc *op, const rgt__render_facts *facts,
-                              const rgt__digest *template_digest, const char *compiler_stamp, const char *target, rgt__digest *key) {
+void rgt__candidate_local_key(const char *family, int revision, const char *params, const rgt_op_desc *op,
+                              const rgt__render_facts *facts, const rgt__digest *template_digest, const char *compiler_stamp,
+                              const char *target, rgt__digest *key) {
   rgt__hash h;
   char op_text[RGT_OP_TEXT_MAX] = "";
   rgt_op_desc without_groups = *op;

@@ -10,18 +10,18 @@ typedef struct rgt__candidate {
   rgt__variant variant;
   char text[RGT_VARIANT_TEXT_MAX];
   rgt__numeric numeric;
-  rgt_op_desc op;            /* what it was rendered for: the op or its relu twin */
-  char *source;              /* owned */
+  rgt_op_desc op; /* what it was rendered for: the op or its relu twin */
+  char *source;   /* owned */
   size_t source_bytes;
   rgt__digest source_digest, code;
   rgt__program program;
-  rgt_outcome outcome;       /* RGT_TRIAL_OK until something fails */
+  rgt_outcome outcome; /* RGT_TRIAL_OK until something fails */
   char reason[RGT_REASON_MAX];
   int registers, shared_bytes, spill_bytes, stack_bytes;
-  double milliseconds;       /* compiling; 0 when it came from the cache */
+  double milliseconds; /* compiling; 0 when it came from the cache */
   size_t code_bytes;
   rgt__code_entry entry;
-  rgt__module *module;       /* NULL until loaded */
+  rgt__module *module; /* NULL until loaded */
 } rgt__candidate;
 
 /* What candidates are made with; borrowed. */
@@ -36,26 +36,29 @@ typedef struct rgt__candidate_maker {
 
 /* rgt__candidate_render -- text, numeric facts, source and program of a variant. On RGT_EINFEASIBLE (a named constraint) the
  * outcome and reason are set and RGT_OK is returned; template errors are returned. Not thread-safe (one Lua state). */
-rgt_status rgt__candidate_render(const rgt__candidate_maker *m, const rgt__variant *v, const rgt_op_desc *op, rgt__candidate *out,
-                                 rgt__error *err);
-/* rgt__candidate_compile -- from the cache, else by the compiler, and into the cache. A source that does not compile, or code that
- * spills or uses a stack frame on CUDA, is an outcome; only RGT_ENOCOMPILER, RGT_ENOMEM and RGT_EIO are returned. Thread-safe
- * for different candidates. force: compile even if cached. */
+rgt_status rgt__candidate_render(const rgt__candidate_maker *m, const rgt__variant *v, const rgt_op_desc *op,
+                                 rgt__candidate *out, rgt__error *err);
+/* rgt__candidate_compile -- from the cache, else by the compiler, and into the cache. A source that does not compile, or code
+ * that spills or uses a stack frame on CUDA, is an outcome; only RGT_ENOCOMPILER, RGT_ENOMEM and RGT_EIO are returned.
+ * Thread-safe for different candidates. force: compile even if cached. */
 rgt_status rgt__candidate_compile(const rgt__candidate_maker *m, rgt__candidate *c, int force, rgt__error *err);
-/* rgt__candidate_load -- into the device; RGT_OK at once where it is loaded. A cache file that cannot be loaded is compiled anew. */
+/* rgt__candidate_load -- into the device; RGT_OK at once where it is loaded. A cache file that cannot be loaded is compiled
+ * anew. */
 rgt_status rgt__candidate_load(const rgt__candidate_maker *m, rgt__candidate *c, rgt__error *err);
 void rgt__candidate_unload(rgt__device *device, rgt__candidate *c);
 void rgt__candidate_free(rgt__device *device, rgt__candidate *c);
 
-/* rgt__candidate_compile_all -- on `threads` threads, in order; done(user, i) on the calling thread after each that has an outcome
- * (in any order), non-zero stops: it is not called again, and those in work are finished. RGT_EINTERRUPTED when stopped. */
+/* rgt__candidate_compile_all -- on `threads` threads, in order; done(user, i) on the calling thread after each that has an
+ * outcome (in any order), non-zero stops: it is not called again, and those in work are finished. RGT_EINTERRUPTED when
+ * stopped. */
 typedef int (*rgt__candidate_done)(void *user, int i);
 rgt_status rgt__candidate_compile_all(const rgt__candidate_maker *m, rgt__candidate *c, int n, int threads, int force,
                                       rgt__candidate_done done, void *user, rgt__error *err);
 
-/* rgt__candidate_local_key -- what the cache's map is asked with on a hit: variant, op without groups, form, alignment, template
- * digest, compiler's stamp, target. No Lua, no compiler. */
-void rgt__candidate_local_key(const char *family, int revision, const char *params, const rgt_op_desc *op, const rgt__render_facts *facts,
-                              const rgt__digest *template_digest, const char *compiler_stamp, const char *target, rgt__digest *key);
+/* rgt__candidate_local_key -- what the cache's map is asked with on a hit: variant, op without groups, form, alignment,
+ * template digest, compiler's stamp, target. No Lua, no compiler. */
+void rgt__candidate_local_key(const char *family, int revision, const char *params, const rgt_op_desc *op,
+                              const rgt__render_facts *facts, const rgt__digest *template_digest, const char *compiler_stamp,
+                              const char *target, rgt__digest *key);
 
 #endif

@@ -39,9 +39,13 @@ rgt_status rgt__code_cache_open(const char *folder, rgt__code_cache **out, rgt__
   return RGT_OK;
 }
 
-void rgt__code_cache_free(rgt__code_cache *c) { rgt__free(c); }
+void rgt__code_cache_free(rgt__code_cache *c) {
+  rgt__free(c);
+}
 
-const char *rgt__code_cache_folder(const rgt__code_cache *c) { return c->folder; }
+const char *rgt__code_cache_folder(const rgt__code_cache *c) {
+  return c->folder;
+}
 
 void rgt__code_entry_free(rgt__code_entry *e) {
   if (!e) return;
@@ -61,7 +65,8 @@ void rgt__code_cache_key(const rgt__digest *source, const char *toolchain, const
 }
 
 /* "<folder>/<kind>/<ab>/<hex><suffix>" */
-static void entry_path(const rgt__code_cache *c, const char *kind, const rgt__digest *key, const char *suffix, char path[PATH_SIZE]) {
+static void entry_path(const rgt__code_cache *c, const char *kind, const rgt__digest *key, const char *suffix,
+                       char path[PATH_SIZE]) {
   char hex[RGT_DIGEST_HEX_MAX];
   rgt__digest_hex(key, hex);
   snprintf(path, PATH_SIZE, "%s/%s/%.2s/%s%s", c->folder, kind, hex, hex, suffix);
@@ -90,11 +95,13 @@ static rgt_status parse_head(const rgt__buffer *head, rgt__digest *hash, rgt__co
   rgt__digest want, have;
   size_t bytes = 0;
   int at = 0;
-  if (sscanf(head->data, "ragtune-code 2 %64s%n", hex, &at) != 1 || head->data[at] != '\n' || !rgt__digest_parse(hex, &want)) return RGT_EIO;
+  if (sscanf(head->data, "ragtune-code 2 %64s%n", hex, &at) != 1 || head->data[at] != '\n' || !rgt__digest_parse(hex, &want))
+    return RGT_EIO;
   const char *rest = head->data + at + 1;
   rgt__digest_of(rest, head->size - (size_t)at - 1, &have);
   if (!rgt__digest_equal(&want, &have)) return RGT_EIO;
-  if (sscanf(rest, "binary %64s %zu %d %d %d %d%n", hex, &bytes, &e->registers, &e->shared_bytes, &e->spill_bytes, &e->stack_bytes, &at) != 6 ||
+  if (sscanf(rest, "binary %64s %zu %d %d %d %d%n", hex, &bytes, &e->registers, &e->shared_bytes, &e->spill_bytes,
+             &e->stack_bytes, &at) != 6 ||
       rest[at] != '\n' || !rgt__digest_parse(hex, hash))
     return RGT_EIO;
   e->code_bytes = bytes;
@@ -103,7 +110,8 @@ static rgt_status parse_head(const rgt__buffer *head, rgt__digest *hash, rgt__co
 }
 
 /* RGT_EMISS: not there, or not readable now; RGT_EIO: damaged. */
-static rgt_status read_entry(rgt__code_cache *c, const rgt__digest *key, rgt__code_entry *e, rgt__buffer *head, rgt__buffer *code) {
+static rgt_status read_entry(rgt__code_cache *c, const rgt__digest *key, rgt__code_entry *e, rgt__buffer *head,
+                             rgt__buffer *code) {
   char path[PATH_SIZE];
   rgt__digest want, have;
   const char *program = NULL;
@@ -147,16 +155,16 @@ static rgt_status put_file(const rgt__code_cache *c, const rgt__digest *key, con
   return rgt__file_write(path, data, n, 0600, err);
 }
 
-rgt_status rgt__code_cache_put(rgt__code_cache *c, const rgt__digest *key, const rgt__compiled *compiled, const rgt__program *program,
-                               const char *source, size_t source_bytes, rgt__error *err) {
+rgt_status rgt__code_cache_put(rgt__code_cache *c, const rgt__digest *key, const rgt__compiled *compiled,
+                               const rgt__program *program, const char *source, size_t source_bytes, rgt__error *err) {
   if (!c->folder[0]) return RGT_OK;
   rgt__buffer head = {0}, rest = {0};
   rgt__digest hash;
   char hex[RGT_DIGEST_HEX_MAX];
   rgt__digest_of(compiled->code, compiled->code_bytes, &hash);
   rgt__digest_hex(&hash, hex);
-  rgt__buffer_format(&rest, "binary %s %zu %d %d %d %d\n", hex, compiled->code_bytes, compiled->registers, compiled->shared_bytes,
-                     compiled->spill_bytes, compiled->stack_bytes);
+  rgt__buffer_format(&rest, "binary %s %zu %d %d %d %d\n", hex, compiled->code_bytes, compiled->registers,
+                     compiled->shared_bytes, compiled->spill_bytes, compiled->stack_bytes);
   rgt__program_format(program, &rest);
   if (!rest.failed) {
     rgt__digest_of(rest.data, rest.size, &hash);

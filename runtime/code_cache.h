@@ -33,7 +33,9 @@ void rgt__code_entry_free(rgt__code_entry *e);
 void rgt__code_cache_key(const rgt__digest *source, const char *toolchain, const char *target, rgt__digest *key);
 /* get -- RGT_OK; RGT_EMISS (absent, or damaged: the entry is removed); RGT_ENOMEM. */
 rgt_status rgt__code_cache_get(rgt__code_cache *c, const rgt__digest *key, rgt__code_entry *out, rgt__error *err);
-rgt_status rgt__code_cache_put(rgt__code_cache *c, const rgt__digest *key, const rgt__compiled *compiled, const rgt__program *program, const char *source, size_t source_bytes, rgt__error *err); /* RGT_EIO */
+rgt_status rgt__code_cache_put(rgt__code_cache *c, const rgt__digest *key, const rgt__compiled *compiled,
+                               const rgt__program *program, const char *source, size_t source_bytes,
+                               rgt__error *err); /* RGT_EIO */
 /* map -- local key (any canonical text) to code key. */
 rgt_status rgt__code_cache_map_get(rgt__code_cache *c, const rgt__digest *local, rgt__digest *key); /* RGT_OK, RGT_EMISS */
 rgt_status rgt__code_cache_map_put(rgt__code_cache *c, const rgt__digest *local, const rgt__digest *key, rgt__error *err);

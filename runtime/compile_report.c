@@ -16,8 +16,15 @@ typedef struct reporting {
 static int report_one(reporting *r, const rgt__candidate *c) {
   char digest[RGT_DIGEST_HEX_MAX];
   rgt__digest_hex(&c->source_digest, digest);
-  rgt_compile_info info = {.variant = c->text, .outcome = c->outcome, .reason = c->reason, .registers = c->registers, .shared_bytes = c->shared_bytes,
-                           .spill_bytes = c->spill_bytes, .stack_bytes = c->stack_bytes, .milliseconds = c->milliseconds, .code_bytes = c->code_bytes,
+  rgt_compile_info info = {.variant = c->text,
+                           .outcome = c->outcome,
+                           .reason = c->reason,
+                           .registers = c->registers,
+                           .shared_bytes = c->shared_bytes,
+                           .spill_bytes = c->spill_bytes,
+                           .stack_bytes = c->stack_bytes,
+                           .milliseconds = c->milliseconds,
+                           .code_bytes = c->code_bytes,
                            .digest = digest};
   if (c->outcome == RGT_TRIAL_OK) r->n_ok++;
   return r->fn(r->user, &info);
@@ -31,7 +38,8 @@ static int done(void *user, int i) {
   return r->stopped;
 }
 
-rgt_status rgt_compile(rgt_op *op, const char *target, const char *variant, int sample, uint64_t seed, rgt_compile_fn fn, void *user) {
+rgt_status rgt_compile(rgt_op *op, const char *target, const char *variant, int sample, uint64_t seed, rgt_compile_fn fn,
+                       void *user) {
   rgt__inspect in;
   reporting r = {.fn = fn, .user = user};
   rgt__error *err = &op->ctx->error;
@@ -46,7 +54,8 @@ rgt_status rgt_compile(rgt_op *op, const char *target, const char *variant, int 
     if (status == RGT_OK) r.n++;
   }
   if (status == RGT_OK) status = rgt__candidate_compile_all(&in.maker, r.c, r.n, rgt__pool_affinity(), 1, done, &r, err);
-  if (status == RGT_OK && r.n_ok == 0) status = rgt__error_set(err, RGT_EINFEASIBLE, "none of %d variants compiled within the target's limits", r.n);
+  if (status == RGT_OK && r.n_ok == 0)
+    status = rgt__error_set(err, RGT_EINFEASIBLE, "none of %d variants compiled within the target's limits", r.n);
   for (int i = 0; r.c && i < in.space.n; i++) rgt__candidate_free(in.device, &r.c[i]);
   rgt__free(r.c);
   rgt__free(r.compiled);

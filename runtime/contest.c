@@ -12,8 +12,8 @@
 
 enum { FEW = 4 }; /* candidates between two samples of the default */
 
-rgt_status rgt__contest_open(rgt__worker *w, rgt__candidate *baseline, rgt__candidate *const *candidates, const int *indices, int n,
-                             uint64_t seed, rgt__contest *out, rgt__error *err) {
+rgt_status rgt__contest_open(rgt__worker *w, rgt__candidate *baseline, rgt__candidate *const *candidates, const int *indices,
+                             int n, uint64_t seed, rgt__contest *out, rgt__error *err) {
   rgt__contest c;
   memset(&c, 0, sizeof c);
   c.worker = w;
@@ -129,7 +129,9 @@ int rgt__contest_score(const rgt__contest *c, int i, rgt__score *out) {
   return interval_of(e->time_ps, e->n, &out->time) && interval_of(e->ratio_ppm, e->n, &out->ratio);
 }
 
-int rgt__contest_baseline(const rgt__contest *c, rgt__interval *out) { return interval_of(c->baseline_ps, c->n_baseline, out); }
+int rgt__contest_baseline(const rgt__contest *c, rgt__interval *out) {
+  return interval_of(c->baseline_ps, c->n_baseline, out);
+}
 
 int64_t rgt__contest_loop(const rgt__contest *c) {
   rgt__interval loop;
@@ -152,7 +154,8 @@ int rgt__contest_drop(rgt__contest *c, double factor) {
   int64_t least = best_ratio(c, &best);
   rgt__score s;
   for (int i = 0; i < c->n; i++) {
-    if (c->entrants[i].alive && rgt__contest_score(c, i, &s) && (double)s.ratio.low > factor * (double)least) c->entrants[i].alive = 0;
+    if (c->entrants[i].alive && rgt__contest_score(c, i, &s) && (double)s.ratio.low > factor * (double)least)
+      c->entrants[i].alive = 0;
     n_alive += c->entrants[i].alive;
   }
   return n_alive;

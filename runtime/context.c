@@ -75,17 +75,22 @@ rgt_status rgt__context_device(rgt_ctx *ctx, const char *target, rgt__device **o
   return status;
 }
 
-rgt_status rgt__op_signature(const rgt_op *op, int64_t bucket, rgt_skew skew, rgt__signature_text *text, rgt__tunedb_signature *out,
-                             rgt__error *err) {
+rgt_status rgt__op_signature(const rgt_op *op, int64_t bucket, rgt_skew skew, rgt__signature_text *text,
+                             rgt__tunedb_signature *out, rgt__error *err) {
   const rgt_op_desc *d = &op->desc;
-  rgt__signature s = {.op = *d, .bucket = bucket, .skew = skew == RGT_SKEW_UNKNOWN ? RGT_SKEW_UNIFORM : skew,
-                      .form = op->options.weight_form, .align_bytes = op->options.align_bytes, .order = op->options.order};
+  rgt__signature s = {.op = *d,
+                      .bucket = bucket,
+                      .skew = skew == RGT_SKEW_UNKNOWN ? RGT_SKEW_UNIFORM : skew,
+                      .form = op->options.weight_form,
+                      .align_bytes = op->options.align_bytes,
+                      .order = op->options.order};
   rgt_status status = rgt__signature_format(&s, text->text, err);
   if (status == RGT_OK) status = rgt__op_format(d, text->op_text, err);
   if (status != RGT_OK) return status;
   static const char *const bias[] = {"b0", "b1", "b2", "b12"};
-  snprintf(text->op_class, sizeof text->op_class, "%s:%s:%s:%s:%s:%s", d->kind == RGT_MLP ? "mlp" : "linear", rgt__op_dtype_word(d->dtype),
-           rgt__op_act_word(d->act), bias[d->bias & 3], rgt__op_layout_word(d->layout), rgt__op_index_word(d->index_type));
+  snprintf(text->op_class, sizeof text->op_class, "%s:%s:%s:%s:%s:%s", d->kind == RGT_MLP ? "mlp" : "linear",
+           rgt__op_dtype_word(d->dtype), rgt__op_act_word(d->act), bias[d->bias & 3], rgt__op_layout_word(d->layout),
+           rgt__op_index_word(d->index_type));
   *out = (rgt__tunedb_signature){.text = text->text,
                                  .op_text = text->op_text,
                                  .op_class = text->op_class,
@@ -106,6 +111,10 @@ void rgt__op_place(const rgt_op *op, rgt_policy policy, rgt__place_text *text, r
   snprintf(text->policy, sizeof text->policy, "%s:%s:threads=%d", policy == RGT_POLICY_COLD ? "cold" : "warm",
            policy == RGT_POLICY_GRAPH ? "graph" : "stream", info->n_threads);
   *out = (rgt__tunedb_place){.device_class = info->class_text, .policy = text->policy};
+}
+
+void rgt__context_variant_text(const rgt__tunedb_standing *s, char text[RGT_VARIANT_TEXT_MAX]) {
+  snprintf(text, RGT_VARIANT_TEXT_MAX, "%.63s%s%.180s", s->family, s->params[0] ? ":" : "", s->params);
 }
 
 /* verify.md's admission in the database's words; the handle's max_error replaces all of them. */

@@ -20,20 +20,20 @@ struct rgt_ctx {
   rgt__device *device;
   rgt__code_cache *cache;
   char cache_folder[768];
-  rgt__tunedb *db;        /* opened at its first use: rgt__context_db */
+  rgt__tunedb *db; /* opened at its first use: rgt__context_db */
   char db_path[768];
-  rgt__sources *sources;  /* likewise: rgt__context_families */
+  rgt__sources *sources; /* likewise: rgt__context_families */
   rgt__families *families;
-  char toolchain[256];    /* "" until asked for: it starts a process */
+  char toolchain[256];           /* "" until asked for: it starts a process */
   double peak_flops, peak_bytes; /* a second, measured at the first tuning; 0 before */
-  rgt_op *ops;            /* every op still open */
+  rgt_op *ops;                   /* every op still open */
 };
 
 /* One loaded variant, ready to be called for some buckets. */
 typedef struct rgt__ready {
   rgt__module *module;
   rgt__program program;
-  rgt__plan plan;        /* of the last call: kept while rows and groups stay */
+  rgt__plan plan; /* of the last call: kept while rows and groups stay */
   char variant[RGT_VARIANT_TEXT_MAX];
 } rgt__ready;
 
@@ -54,8 +54,8 @@ struct rgt_op {
   rgt__ready *by_bucket[RGT_BUCKETS_MAX]; /* NULL: the built-in kernel */
   void *workspace;                        /* device memory */
   int64_t workspace_bytes;
-  float *hidden;                          /* built-in kernel's scratch, one row */
-  rgt_int64 *index_errors;                /* device memory: count, first row */
+  float *hidden;           /* built-in kernel's scratch, one row */
+  rgt_int64 *index_errors; /* device memory: count, first row */
 };
 
 struct rgt_weights {
@@ -79,13 +79,15 @@ rgt_status rgt__context_device(rgt_ctx *ctx, const char *target, rgt__device **o
 typedef struct rgt__signature_text {
   char text[RGT_SIGNATURE_TEXT_MAX], op_text[RGT_OP_TEXT_MAX], op_class[RGT_OP_TEXT_MAX];
 } rgt__signature_text;
-rgt_status rgt__op_signature(const rgt_op *op, int64_t bucket, rgt_skew skew, rgt__signature_text *text, rgt__tunedb_signature *out,
-                             rgt__error *err);
+rgt_status rgt__op_signature(const rgt_op *op, int64_t bucket, rgt_skew skew, rgt__signature_text *text,
+                             rgt__tunedb_signature *out, rgt__error *err);
 /* place: device class and policy text ("warm:stream:threads=2") of this context */
 typedef struct rgt__place_text {
   char policy[128];
 } rgt__place_text;
 void rgt__op_place(const rgt_op *op, rgt_policy policy, rgt__place_text *text, rgt__tunedb_place *out);
+/* the variant text of a stored standing: "family:params" */
+void rgt__context_variant_text(const rgt__tunedb_standing *s, char text[RGT_VARIANT_TEXT_MAX]);
 /* admission of the handle as the database wants it */
 void rgt__op_limits(const rgt_op *op, rgt__tunedb_limits *out);
 

@@ -14,8 +14,8 @@
 
 enum { COMPILE_LIMIT_MS = 60000, VERSION_LIMIT_MS = 10000, CODE_MAX = 64 << 20 };
 
-/* -ffp-contract=off: a sum is fused where the source says so, and nowhere else, so that bits do not depend on the compiler's mood.
- * -nostdlib: the object needs nothing of its own; memcpy and memset come from the process that loads it. */
+/* -ffp-contract=off: a sum is fused where the source says so, and nowhere else, so that bits do not depend on the compiler's
+ * mood. -nostdlib: the object needs nothing of its own; memcpy and memset come from the process that loads it. */
 #define COMMON_OPTIONS "-O3", "-std=gnu11", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-w", "-pipe"
 #define OPTIONS_TEXT "-O3 -std=gnu11 -ffp-contract=off -fno-math-errno -fPIC -shared -nostdlib"
 
@@ -45,19 +45,21 @@ void rgt__cpu_compiler_find(const rgt__environment *env, rgt__cpu_compiler *out)
 }
 
 static rgt_status no_compiler(const rgt__cpu_compiler *c, rgt__error *err) {
-  return rgt__error_set(err, RGT_ENOCOMPILER, "no C compiler: looked for %s; install gcc or name one by RAGTUNE_CC", c->looked_for);
+  return rgt__error_set(err, RGT_ENOCOMPILER, "no C compiler: looked for %s; install gcc or name one by RAGTUNE_CC",
+                        c->looked_for);
 }
 
 rgt_status rgt__cpu_compiler_version(const rgt__cpu_compiler *c, char *text, size_t text_size, rgt__error *err) {
   if (!c->path[0]) return no_compiler(c, err);
   char path[512];
   snprintf(path, sizeof path, "%s", c->path);
-  char *argv[] = {path, (char *)(uintptr_t)"--version", NULL};
+  char *argv[] = {path, (char *)(uintptr_t) "--version", NULL};
   rgt__buffer output = {0};
   int code = 0;
   rgt_status status = rgt__process_run(argv, VERSION_LIMIT_MS, &output, &code, err);
   if (status == RGT_OK && code != 0)
-    status = rgt__error_set(err, RGT_ENOCOMPILER, "%s --version ended with status %d; it is no usable C compiler", c->path, code);
+    status =
+        rgt__error_set(err, RGT_ENOCOMPILER, "%s --version ended with status %d; it is no usable C compiler", c->path, code);
   if (status == RGT_OK) {
     int64_t size = 0, mtime = 0;
     char *real = realpath(c->path, NULL);
@@ -77,7 +79,8 @@ static double ms_since(const struct timespec *start) {
   return (double)(t.tv_sec - start->tv_sec) * 1e3 + (double)(t.tv_nsec - start->tv_nsec) / 1e6;
 }
 
-/* The first line that says "error:", else "error", else the first line. The colon matters: "In function 'index_error'" is no error. */
+/* The first line that says "error:", else "error", else the first line. The colon matters: "In function 'index_error'" is no
+ * error. */
 static void first_error(const rgt__buffer *output, const char *folder, char *log, size_t log_size) {
   const char *text = output->data ? output->data : "the compiler said nothing";
   const char *at = strstr(text, "error:");
@@ -89,8 +92,8 @@ static void first_error(const rgt__buffer *output, const char *folder, char *log
   snprintf(log, log_size, "%.*s", (int)strcspn(at, "\n"), at);
 }
 
-static rgt_status run(const rgt__cpu_compiler *c, const char *folder, const char *in_path, const char *out_path, const char *target,
-                      int want_asm, rgt__compiled *out, rgt__error *err) {
+static rgt_status run(const rgt__cpu_compiler *c, const char *folder, const char *in_path, const char *out_path,
+                      const char *target, int want_asm, rgt__compiled *out, rgt__error *err) {
   const char *argv[40] = {c->path, COMMON_OPTIONS};
   int n = 0;
   while (argv[n]) n++;
@@ -100,7 +103,8 @@ static rgt_status run(const rgt__cpu_compiler *c, const char *folder, const char
       known = 1;
       for (int i = 1; target_options[t][i]; i++) argv[n++] = target_options[t][i];
     }
-  if (!known) return rgt__error_set(err, RGT_EINVAL, "target \"%s\" is no CPU target: plain, x86-64-avx2 or x86-64-avx512", target);
+  if (!known)
+    return rgt__error_set(err, RGT_EINVAL, "target \"%s\" is no CPU target: plain, x86-64-avx2 or x86-64-avx512", target);
   if (want_asm) {
     argv[n++] = "-S";
   } else {
@@ -141,8 +145,10 @@ rgt_status rgt__cpu_compiler_run(const rgt__cpu_compiler *c, const char *source,
   rgt__buffer code = {0};
   rgt_status status = RGT_OK;
   FILE *f = fopen(in_path, "we");
-  if (!f || fwrite(source, 1, bytes, f) != bytes) status = rgt__error_set(err, RGT_EIO, "%s: cannot be written: %s", in_path, strerror(errno));
-  if (f && fclose(f) != 0 && status == RGT_OK) status = rgt__error_set(err, RGT_EIO, "%s: cannot be written: %s", in_path, strerror(errno));
+  if (!f || fwrite(source, 1, bytes, f) != bytes)
+    status = rgt__error_set(err, RGT_EIO, "%s: cannot be written: %s", in_path, strerror(errno));
+  if (f && fclose(f) != 0 && status == RGT_OK)
+    status = rgt__error_set(err, RGT_EIO, "%s: cannot be written: %s", in_path, strerror(errno));
   if (status == RGT_OK) status = run(c, folder, in_path, out_path, target, want_asm, out, err);
   if (status == RGT_OK) status = rgt__file_read(out_path, CODE_MAX, &code, err);
   unlink(in_path);

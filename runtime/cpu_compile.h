@@ -5,10 +5,10 @@
 #include "runtime/device.h"
 
 typedef struct rgt__cpu_compiler {
-  char path[512];    /* "" where there is none */
+  char path[512];       /* "" where there is none */
   char looked_for[512]; /* what was tried, for the message */
-  char scratch[256]; /* folder for temporary files */
-  int limit_ms;      /* of one compile */
+  char scratch[256];    /* folder for temporary files */
+  int limit_ms;         /* of one compile */
 } rgt__cpu_compiler;
 
 /* rgt__cpu_compiler_find -- RAGTUNE_CC, else cc, gcc, clang on PATH; limit_ms is a minute. No process is started. */

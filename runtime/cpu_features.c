@@ -16,8 +16,7 @@ static const struct {
 } levels[N_LEVELS] = {{"plain", "plain", 4, 0}, {"avx2", "x86-64-avx2", 8, 1}, {"avx512", "x86-64-avx512", 16, 1}};
 
 /* The list is part of the device class: a change raises its version, "f1". */
-#define FEATURE_LIST(X) \
-  X("avx2") X("fma") X("f16c") X("avx512f") X("avx512dq") X("avx512bw") X("avx512vl") X("avx512bf16")
+#define FEATURE_LIST(X) X("avx2") X("fma") X("f16c") X("avx512f") X("avx512dq") X("avx512bw") X("avx512vl") X("avx512bf16")
 
 static level level_here(void) {
 #if defined __x86_64__
@@ -86,14 +85,18 @@ static void identity(char *text, size_t size) {
 static void features(char *text, size_t size) {
   size_t n = 0;
   text[0] = 0;
-#define FEATURE_ADD(word)                                                                                      \
+#define FEATURE_ADD(word) \
   if (__builtin_cpu_supports(word) && n < size) n += (size_t)snprintf(text + n, size - n, "%s%s", n ? "+" : "", word);
   FEATURE_LIST(FEATURE_ADD)
 #undef FEATURE_ADD
 }
 #else
-static void identity(char *text, size_t size) { snprintf(text, size, "unknown:0-0-0"); }
-static void features(char *text, size_t size) { snprintf(text, size, "none"); }
+static void identity(char *text, size_t size) {
+  snprintf(text, size, "unknown:0-0-0");
+}
+static void features(char *text, size_t size) {
+  snprintf(text, size, "none");
+}
 #endif
 
 void rgt__cpu_class(const rgt__target *target, int cores, char *text, size_t text_size) {
@@ -102,5 +105,6 @@ void rgt__cpu_class(const rgt__target *target, int cores, char *text, size_t tex
   features(what, sizeof what);
   /* A limited target is another device: its timings say nothing about the whole processor. */
   int limited = strcmp(target->name, levels[level_here()].target) != 0;
-  snprintf(text, text_size, "cpu:%s:f1:%s%s%s:cores=%d", who, what, limited ? ":only-" : "", limited ? target->name : "", cores);
+  snprintf(text, text_size, "cpu:%s:f1:%s%s%s:cores=%d", who, what, limited ? ":only-" : "", limited ? target->name : "",
+           cores);
 }

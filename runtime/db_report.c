@@ -1,6 +1,4 @@
 /* db_report.c -- rgt_db_*: the tuned database through the front door. */
-#include <stdio.h>
-
 #include "runtime/context.h"
 
 typedef struct listing {
@@ -10,12 +8,19 @@ typedef struct listing {
 
 static int list_one(void *user, const rgt__tunedb_winner *w) {
   const listing *l = user;
-  char winner[RGT_VARIANT_TEXT_MAX + 8], second[RGT_VARIANT_TEXT_MAX + 8] = "";
+  char winner[RGT_VARIANT_TEXT_MAX], second[RGT_VARIANT_TEXT_MAX] = "";
   const rgt__tunedb_standing *s = &w->winner, *r = &w->runner_up;
-  snprintf(winner, sizeof winner, "%s%s%s", s->family, s->params[0] ? ":" : "", s->params);
-  if (w->has_runner_up) snprintf(second, sizeof second, "%s%s%s", r->family, r->params[0] ? ":" : "", r->params);
-  rgt_db_row row = {.signature = w->signature, .device_class = w->device_class, .policy = w->policy, .winner = winner, .runner_up = second,
-                    .time_ps = s->time_ps, .ratio = (double)s->ratio_ppm / 1e6, .n_runs = s->n_runs, .n_trials = w->n_trials};
+  rgt__context_variant_text(s, winner);
+  if (w->has_runner_up) rgt__context_variant_text(r, second);
+  rgt_db_row row = {.signature = w->signature,
+                    .device_class = w->device_class,
+                    .policy = w->policy,
+                    .winner = winner,
+                    .runner_up = second,
+                    .time_ps = s->time_ps,
+                    .ratio = (double)s->ratio_ppm / 1e6,
+                    .n_runs = s->n_runs,
+                    .n_trials = w->n_trials};
   return l->fn(l->user, &row);
 }
 

@@ -18,20 +18,20 @@ typedef struct rgt__device_info {
   char class_text[256]; /* device class: what makes timings comparable */
   char driver[64];      /* "" on the CPU */
   rgt__target target;
-  int n_threads;        /* CPU: threads that a call may use; CUDA: 0 */
-  int sm_count;         /* CUDA; CPU: 0 */
-  int64_t free_bytes;   /* memory that problems may take */
+  int n_threads;      /* CPU: threads that a call may use; CUDA: 0 */
+  int sm_count;       /* CUDA; CPU: 0 */
+  int64_t free_bytes; /* memory that problems may take */
 } rgt__device_info;
 
 /* What a compiler made of one source. */
 typedef struct rgt__compiled {
-  char *code;           /* CPU: the shared object's bytes; CUDA: cubin. owned */
+  char *code; /* CPU: the shared object's bytes; CUDA: cubin. owned */
   size_t code_bytes;
-  char *ptx;            /* CUDA only; owned, NUL-terminated */
+  char *ptx; /* CUDA only; owned, NUL-terminated */
   size_t ptx_bytes;
   int registers, shared_bytes, spill_bytes, stack_bytes; /* largest over the kernels; CUDA */
   double milliseconds;
-  char log[1024];       /* first error, or "" */
+  char log[1024]; /* first error, or "" */
 } rgt__compiled;
 void rgt__compiled_free(rgt__compiled *c);
 
@@ -49,14 +49,18 @@ typedef struct rgt__device_ops {
   const char *kind; /* "cpu", "cuda" */
 
   /* rgt compile -- source text to code for the device's own target, or another that it can name (CUDA: any sm_XX that NVRTC
-   * lists). want_asm: CPU gives assembly text in code. Thread-safe. RGT_ECOMPILE (first error in out->log and err), RGT_ENOCOMPILER, RGT_ETIMEOUT, RGT_ENOMEM, RGT_EIO. */
-  rgt_status (*compile)(rgt__device *d, const char *source, size_t bytes, const rgt__target *target, int want_asm, rgt__compiled *out, rgt__error *err);
+   * lists). want_asm: CPU gives assembly text in code. Thread-safe. RGT_ECOMPILE (first error in out->log and err),
+   * RGT_ENOCOMPILER, RGT_ETIMEOUT, RGT_ENOMEM, RGT_EIO. */
+  rgt_status (*compile)(rgt__device *d, const char *source, size_t bytes, const rgt__target *target, int want_asm,
+                        rgt__compiled *out, rgt__error *err);
   /* toolchain -- compiler version, its build-id and size, options: no path, no time. RGT_ENOCOMPILER. */
   rgt_status (*toolchain)(rgt__device *d, char *text, size_t text_size, rgt__error *err);
   /* compiler_stamp -- path, size and mtime of the compiler, cheap: keys the local code map. "" when there is none. */
   void (*compiler_stamp)(rgt__device *d, char *text, size_t text_size);
-  /* load -- code_path is a file of the code cache (already checked by hash), or NULL and bytes are given. program is borrowed for the call. RGT_EIO, RGT_EUNSUPPORTED. */
-  rgt_status (*load)(rgt__device *d, const char *code_path, const void *code, size_t code_bytes, const rgt__program *program, rgt__module **out, rgt__error *err);
+  /* load -- code_path is a file of the code cache (already checked by hash), or NULL and bytes are given. program is borrowed
+   * for the call. RGT_EIO, RGT_EUNSUPPORTED. */
+  rgt_status (*load)(rgt__device *d, const char *code_path, const void *code, size_t code_bytes, const rgt__program *program,
+                     rgt__module **out, rgt__error *err);
   void (*unload)(rgt__device *d, rgt__module *m);
 
   rgt_status (*mem_alloc)(rgt__device *d, size_t bytes, void **p, rgt__error *err); /* 64-byte aligned or better. RGT_ENOMEM */
@@ -66,7 +70,8 @@ typedef struct rgt__device_ops {
 
   /* launch -- runs a plan's steps in order with a full barrier between them. Allocates nothing. k->n_index_errors and
    * first_index_error point to device memory. CPU: returns when done. */
-  rgt_status (*launch)(rgt__device *d, rgt__module *m, const rgt__program *program, const rgt__plan *plan, const rgt_kargs *k, void *workspace, void *stream, rgt__error *err);
+  rgt_status (*launch)(rgt__device *d, rgt__module *m, const rgt__program *program, const rgt__plan *plan, const rgt_kargs *k,
+                       void *workspace, void *stream, rgt__error *err);
   rgt_status (*sync)(rgt__device *d, void *stream, rgt__error *err);
   /* now_ps -- the device's clock for timing whole batches of launches. CPU: CLOCK_MONOTONIC. */
   int64_t (*now_ps)(rgt__device *d, void *stream);
@@ -89,8 +94,8 @@ rgt_status rgt__device_cpu_open(const rgt__device_options *o, rgt__device **out,
 /* RGT_ENODEVICE: one line that names the library looked for and where. */
 rgt_status rgt__device_cuda_open(const rgt__device_options *o, rgt__device **out, rgt__error *err);
 int rgt__device_cuda_present(const rgt__environment *env); /* a driver library that loads and counts at least one device */
-/* rgt__device_offline_cuda -- a CUDA "device" that only compiles (NVRTC), for `ragtune compile|show` without a GPU; target_name e.g.
- * "sm_90". RGT_ENOCOMPILER (what was looked for), RGT_EINVAL (NVRTC does not list that target: the list is named). */
+/* rgt__device_offline_cuda -- a CUDA "device" that only compiles (NVRTC), for `ragtune compile|show` without a GPU; target_name
+ * e.g. "sm_90". RGT_ENOCOMPILER (what was looked for), RGT_EINVAL (NVRTC does not list that target: the list is named). */
 rgt_status rgt__device_offline_cuda(const rgt__device_options *o, const char *target_name, rgt__device **out, rgt__error *err);
 
 /* rgt__plan_make -- evaluates a program's formulas for one call. */

@@ -83,8 +83,8 @@ static void cpu_unload(rgt__device *d, rgt__module *m) {
   rgt__free(m);
 }
 
-static rgt_status cpu_load(rgt__device *d, const char *code_path, const void *code, size_t code_bytes, const rgt__program *program,
-                           rgt__module **out, rgt__error *err) {
+static rgt_status cpu_load(rgt__device *d, const char *code_path, const void *code, size_t code_bytes,
+                           const rgt__program *program, rgt__module **out, rgt__error *err) {
   rgt__module *m = rgt__alloc_zero(1, sizeof *m);
   if (!m) return rgt__error_nomem(err, sizeof *m);
   if (code_path) {
@@ -146,8 +146,8 @@ static void run_part(void *user, int64_t part, int64_t n_parts) {
   job->kernel(job->k, job->workspace, job->step, part, n_parts);
 }
 
-static rgt_status cpu_launch(rgt__device *d, rgt__module *m, const rgt__program *program, const rgt__plan *plan, const rgt_kargs *k,
-                             void *workspace, void *stream, rgt__error *err) {
+static rgt_status cpu_launch(rgt__device *d, rgt__module *m, const rgt__program *program, const rgt__plan *plan,
+                             const rgt_kargs *k, void *workspace, void *stream, rgt__error *err) {
   (void)stream;
   (void)err;
   for (int i = 0; i < program->n_steps; i++) {

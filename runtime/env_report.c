@@ -43,7 +43,8 @@ static void report_cuda(rgt_ctx *ctx, rgt_env_fn fn, void *user) {
     char text[256], targets[256] = "";
     int sm[64], n = rgt__nvrtc_targets(nvrtc, sm, 64);
     size_t at = 0;
-    for (int i = 0; i < n && at < sizeof targets - 16; i++) at += (size_t)snprintf(targets + at, sizeof targets - at, "%ssm_%d", i ? " " : "", sm[i]);
+    for (int i = 0; i < n && at < sizeof targets - 16; i++)
+      at += (size_t)snprintf(targets + at, sizeof targets - at, "%ssm_%d", i ? " " : "", sm[i]);
     rgt__nvrtc_version(nvrtc, text, sizeof text);
     fn(user, "cuda", "nvrtc", rgt__nvrtc_path(nvrtc));
     fn(user, "cuda", "nvrtc version", text);

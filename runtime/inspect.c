@@ -19,16 +19,21 @@ static rgt_status one_variant(rgt__inspect *in, const char *text, rgt__error *er
   return status;
 }
 
-rgt_status rgt__inspect_open(rgt_op *op, const char *target, const char *variant, int sample, uint64_t seed, int needs_compiler, rgt__inspect *out) {
+rgt_status rgt__inspect_open(rgt_op *op, const char *target, const char *variant, int sample, uint64_t seed, int needs_compiler,
+                             rgt__inspect *out) {
   rgt_ctx *ctx = op->ctx;
   memset(out, 0, sizeof *out);
   out->op = op;
   rgt_status status = rgt__context_device(ctx, target, &out->device, &out->owns_device);
   if (status != RGT_OK) return status;
-  out->maker = (rgt__candidate_maker){.device = out->device, .target = out->device->info.target, .cache = ctx->cache, .toolchain = out->toolchain,
+  out->maker = (rgt__candidate_maker){.device = out->device,
+                                      .target = out->device->info.target,
+                                      .cache = ctx->cache,
+                                      .toolchain = out->toolchain,
                                       .facts = {op->options.weight_form, op->options.align_bytes}};
   status = rgt__context_families(ctx, &out->maker.families);
-  if (status == RGT_OK && needs_compiler) status = out->device->ops->toolchain(out->device, out->toolchain, sizeof out->toolchain, &ctx->error);
+  if (status == RGT_OK && needs_compiler)
+    status = out->device->ops->toolchain(out->device, out->toolchain, sizeof out->toolchain, &ctx->error);
   if (status == RGT_OK && variant) status = one_variant(out, variant, &ctx->error);
   if (status == RGT_OK && !variant) {
     status = rgt__space_enumerate(out->maker.families, &op->desc, &out->maker.target, NULL, NULL, 0, &out->space, &ctx->error);

@@ -10,15 +10,20 @@
 static rgt_status check_options(rgt_ctx *ctx, const rgt_op_desc *desc, rgt_op_options *o) {
   rgt__error *err = &ctx->error;
   int elem = (int)rgt__number_bytes(desc->dtype);
-  if ((unsigned)o->skew > RGT_SKEW_ONE) return rgt__error_set(err, RGT_EINVAL, "skew is %d; it can be unknown, uniform, zipf or one", (int)o->skew);
-  if ((unsigned)o->weight_form > RGT_POINTERS) return rgt__error_set(err, RGT_EINVAL, "weight_form is %d; it can be stacked or pointers", (int)o->weight_form);
-  if ((unsigned)o->order > RGT_ORDER_OFFSETS) return rgt__error_set(err, RGT_EINVAL, "order is %d; it can be raw, sorted or offsets", (int)o->order);
+  if ((unsigned)o->skew > RGT_SKEW_ONE)
+    return rgt__error_set(err, RGT_EINVAL, "skew is %d; it can be unknown, uniform, zipf or one", (int)o->skew);
+  if ((unsigned)o->weight_form > RGT_POINTERS)
+    return rgt__error_set(err, RGT_EINVAL, "weight_form is %d; it can be stacked or pointers", (int)o->weight_form);
+  if ((unsigned)o->order > RGT_ORDER_OFFSETS)
+    return rgt__error_set(err, RGT_EINVAL, "order is %d; it can be raw, sorted or offsets", (int)o->order);
   if (o->order != RGT_ORDER_RAW)
-    return rgt__error_set(err, RGT_EUNSUPPORTED, "order %s is not in this version; use raw (a sorted index is a raw index too)", rgt__op_order_word(o->order));
+    return rgt__error_set(err, RGT_EUNSUPPORTED, "order %s is not in this version; use raw (a sorted index is a raw index too)",
+                          rgt__op_order_word(o->order));
   if (o->align_bytes == 0) o->align_bytes = elem;
   if (o->align_bytes < elem || o->align_bytes > 16 || (o->align_bytes & (o->align_bytes - 1)))
     return rgt__error_set(err, RGT_EINVAL, "align_bytes is %d; it can be a power of two from %d to 16", o->align_bytes, elem);
-  if (!(o->max_error >= 0 && o->max_error < 1)) return rgt__error_set(err, RGT_EINVAL, "max_error is %g; it can be 0 (the default) or below 1", o->max_error);
+  if (!(o->max_error >= 0 && o->max_error < 1))
+    return rgt__error_set(err, RGT_EINVAL, "max_error is %g; it can be 0 (the default) or below 1", o->max_error);
   return RGT_OK;
 }
 
@@ -35,9 +40,11 @@ static void fill_packed(rgt_op *op) {
 rgt_status rgt_op_new(rgt_ctx *ctx, const rgt_op_desc *desc, const rgt_op_options *options, rgt_op **out) {
   rgt_op_options o = {.struct_size = sizeof o};
   if (desc->struct_size != sizeof *desc)
-    return rgt__error_set(&ctx->error, RGT_EINVAL, "rgt_op_desc.struct_size is %zu; this library's is %zu", desc->struct_size, sizeof *desc);
+    return rgt__error_set(&ctx->error, RGT_EINVAL, "rgt_op_desc.struct_size is %zu; this library's is %zu", desc->struct_size,
+                          sizeof *desc);
   if (options && options->struct_size != sizeof o)
-    return rgt__error_set(&ctx->error, RGT_EINVAL, "rgt_op_options.struct_size is %zu; this library's is %zu", options->struct_size, sizeof o);
+    return rgt__error_set(&ctx->error, RGT_EINVAL, "rgt_op_options.struct_size is %zu; this library's is %zu",
+                          options->struct_size, sizeof o);
   if (options) o = *options;
   rgt_status status = rgt__op_check(desc, &ctx->error);
   if (status == RGT_OK) status = check_options(ctx, desc, &o);
@@ -105,8 +112,8 @@ rgt_status rgt_weights_new(rgt_op *op, int64_t groups, const rgt_layer *layer1, 
   if (groups < 1 || groups > RGT_COUNT_MAX)
     return rgt__error_set(&ctx->error, RGT_EINVAL, "groups is %lld; it can be 1 to 2147483647", (long long)groups);
   if (!layer1 || (op->desc.kind == RGT_MLP) != (layer2 != NULL))
-    return rgt__error_set(&ctx->error, RGT_EINVAL, "a linear op takes one layer, an MLP two; %s is %s", layer1 ? "layer2" : "layer1",
-                          layer1 && layer2 ? "one too many" : "missing");
+    return rgt__error_set(&ctx->error, RGT_EINVAL, "a linear op takes one layer, an MLP two; %s is %s",
+                          layer1 ? "layer2" : "layer1", layer1 && layer2 ? "one too many" : "missing");
   rgt_status status = rgt__prepare_check_layer(op, layer1, 1);
   if (status == RGT_OK && layer2) status = rgt__prepare_check_layer(op, layer2, 2);
   if (status != RGT_OK) return status;

@@ -1,8 +1,8 @@
 /* peak.c -- what the processor can do at most, measured here and now.
  *
  * Two kernels for the target's widest vectors, built with the templates' own vec.h: twelve independent chains of multiply-adds
- * (latency 4, two a cycle: eight would do), and eight running sums over memory. A share of the peak is a call's operations or bytes
- * over these, whichever share is larger.
+ * (latency 4, two a cycle: eight would do), and eight running sums over memory. A share of the peak is a call's operations or
+ * bytes over these, whichever share is larger.
  */
 #include "runtime/peak.h"
 
@@ -24,7 +24,8 @@ static const char kernels[] =
     "    vf s[8];\n"
     "    for (int j = 0; j < 8; j++) s[j] = vf_zero();\n"
     "    for (rgt_int64 r = 0; r < k->rows; r++) {\n"
-    "      for (rgt_int64 i = 0; i + 8 * LANES <= k->ld_x; i += 8 * LANES) { UNROLL for (int j = 0; j < 8; j++) s[j] += vf_load(p + i + j * LANES); }\n"
+    "      for (rgt_int64 i = 0; i + 8 * LANES <= k->ld_x; i += 8 * LANES) { UNROLL for (int j = 0; j < 8; j++) s[j] += "
+    "vf_load(p + i + j * LANES); }\n"
     "      __asm__ volatile(\"\" ::: \"memory\");\n"
     "    }\n"
     "    for (int j = 1; j < 8; j++) s[0] += s[j];\n"
@@ -44,7 +45,8 @@ static rgt_status build(const rgt__candidate_maker *m, rgt__program *program, rg
   const rgt__sources *sources = rgt__families_sources(m->families);
   const rgt__source_file *kargs = rgt__sources_find(sources, "lib/kargs.h"), *vec = rgt__sources_find(sources, "cpu/lib/vec.h");
   rgt__buffer text = {0};
-  if (strcmp(m->target.device, "cpu") != 0 || !kargs || !vec) return rgt__error_set(err, RGT_EUNSUPPORTED, "no peak to measure there");
+  if (strcmp(m->target.device, "cpu") != 0 || !kargs || !vec)
+    return rgt__error_set(err, RGT_EUNSUPPORTED, "no peak to measure there");
   rgt__buffer_format(&text, "#define LANES %d\n", (int)fact(&m->target, "lanes_max"));
   rgt__buffer_add(&text, kargs->text, kargs->size);
   rgt__buffer_add(&text, vec->text, vec->size);
@@ -127,7 +129,8 @@ double rgt__peak_bytes(rgt__peak *p, int64_t bytes) {
   size_t total = (size_t)per_thread * (size_t)d->info.n_threads;
   double rate = 0;
   char *zeros = rgt__alloc_zero(1, total);
-  if (zeros && d->ops->mem_alloc(d, total, &x, NULL) == RGT_OK && d->ops->mem_alloc(d, (size_t)d->info.n_threads * 64, &y, NULL) == RGT_OK &&
+  if (zeros && d->ops->mem_alloc(d, total, &x, NULL) == RGT_OK &&
+      d->ops->mem_alloc(d, (size_t)d->info.n_threads * 64, &y, NULL) == RGT_OK &&
       d->ops->mem_write(d, x, zeros, total, NULL) == RGT_OK) {
     k.x = x;
     k.y = y;

@@ -5,17 +5,23 @@
 
 static float activate(rgt_act act, float z) {
   switch (act) {
-  case RGT_ACT_RELU: return z < 0 ? 0 : z;
-  case RGT_ACT_GELU: return 0.5f * z * (1 + erff(z * 0.70710678f));
-  case RGT_ACT_GELU_TANH: return 0.5f * z * (1 + tanhf(0.79788456f * (z + 0.044715f * z * z * z)));
-  case RGT_ACT_SILU: return z / (1 + expf(-z));
-  case RGT_ACT_TANH: return tanhf(z);
-  default: return z;
+  case RGT_ACT_RELU:
+    return z < 0 ? 0 : z;
+  case RGT_ACT_GELU:
+    return 0.5f * z * (1 + erff(z * 0.70710678f));
+  case RGT_ACT_GELU_TANH:
+    return 0.5f * z * (1 + tanhf(0.79788456f * (z + 0.044715f * z * z * z)));
+  case RGT_ACT_SILU:
+    return z / (1 + expf(-z));
+  case RGT_ACT_TANH:
+    return tanhf(z);
+  default:
+    return z;
   }
 }
 
-static void layer(const float *x, const float *w, int64_t ld_w, const float *b, float *y, int64_t n_in, int64_t n_out, rgt_layout layout,
-                  rgt_act act) {
+static void layer(const float *x, const float *w, int64_t ld_w, const float *b, float *y, int64_t n_in, int64_t n_out,
+                  rgt_layout layout, rgt_act act) {
   for (int64_t o = 0; o < n_out; o++) {
     float sum = b ? b[o] : 0;
     if (layout == RGT_NK)
@@ -26,7 +32,9 @@ static void layer(const float *x, const float *w, int64_t ld_w, const float *b, 
   }
 }
 
-static const float *offset(const void *base, int64_t elems) { return base ? (const float *)base + elems : NULL; }
+static const float *offset(const void *base, int64_t elems) {
+  return base ? (const float *)base + elems : NULL;
+}
 
 void rgt__plain_loop(const rgt_op_desc *op, const rgt_kargs *k, float *hidden) {
   for (int64_t r = 0; r < k->rows; r++) {
@@ -41,8 +49,8 @@ void rgt__plain_loop(const rgt_op_desc *op, const rgt_kargs *k, float *hidden) {
       layer(x, w1, k->ld_w1, b1, y, op->n_in, op->n_out, op->layout, op->act);
     } else {
       layer(x, w1, k->ld_w1, b1, hidden, op->n_in, op->n_hidden, op->layout, op->act);
-      layer(hidden, offset(k->w2, g * k->stride_w2), k->ld_w2, offset(k->b2, g * k->stride_b2), y, op->n_hidden, op->n_out, op->layout,
-            RGT_ACT_NONE);
+      layer(hidden, offset(k->w2, g * k->stride_w2), k->ld_w2, offset(k->b2, g * k->stride_b2), y, op->n_hidden, op->n_out,
+            op->layout, RGT_ACT_NONE);
     }
   }
 }

@@ -1,8 +1,8 @@
 /* prepare.c -- from what is stored to code that is loaded: which variant runs for which bucket.
  *
- * A hit needs no Lua and no compiler: the winner's family, params and template digest, with the compiler's stamp, lead through the cache's
- * map to a code entry, and the entry holds its program. Only where that chain breaks is the variant rendered and compiled again, and
- * then it is verified before its first use unless the code is the very code that its trials ran.
+ * A hit needs no Lua and no compiler: the winner's family, params and template digest, with the compiler's stamp, lead through
+ * the cache's map to a code entry, and the entry holds its program. Only where that chain breaks is the variant rendered and
+ * compiled again, and then it is verified before its first use unless the code is the very code that its trials ran.
  */
 #include "runtime/prepare.h"
 
@@ -127,7 +127,8 @@ rgt_status rgt__prepare_class(rgt_op *op, char *name, size_t size) {
   rgt__op_limits(op, &limits);
   for (int i = 0; i < n && status == RGT_OK; i++) { /* the classes that win anywhere are the candidates */
     status = find(op, buckets[i], 0, &limits, &winner);
-    if (status == RGT_EMISS) status = RGT_OK;
+    if (status == RGT_EMISS)
+      status = RGT_OK;
     else if (status == RGT_OK) {
       int known = 0;
       for (int c = 0; c < n_scores; c++) known |= strcmp(scores[c].name, winner.winner.numeric_class) == 0;
@@ -173,16 +174,18 @@ rgt_status rgt__prepare_default(rgt_op *op, const char *device, rgt__variant *ou
   return rgt__error_set(&op->ctx->error, RGT_ETEMPLATE, "no family of templates/%s does %s", device, text);
 }
 
-
 static rgt_status make_maker(rgt_op *op, rgt__candidate_maker *m) {
   rgt_ctx *ctx = op->ctx;
-  *m = (rgt__candidate_maker){.device = ctx->device, .target = ctx->device->info.target, .cache = ctx->cache,
+  *m = (rgt__candidate_maker){.device = ctx->device,
+                              .target = ctx->device->info.target,
+                              .cache = ctx->cache,
                               .facts = {op->options.weight_form, op->options.align_bytes}};
   rgt_status status = rgt__context_families(ctx, &m->families);
   return status == RGT_OK ? rgt__context_toolchain(ctx, &m->toolchain) : status;
 }
 
-static void local_key(rgt_op *op, const char *family, int revision, const char *params, const rgt__digest *template_digest, rgt__digest *key) {
+static void local_key(rgt_op *op, const char *family, int revision, const char *params, const rgt__digest *template_digest,
+                      rgt__digest *key) {
   char stamp[700];
   rgt__device *d = op->ctx->device;
   rgt__render_facts facts = {op->options.weight_form, op->options.align_bytes};
@@ -223,7 +226,8 @@ static rgt_status verify_candidate(rgt_op *op, const rgt__candidate_maker *m, rg
     exact = &twin;
     status = rgt__candidate_render(m, &c->variant, &relu, &twin, err);
     if (status == RGT_OK) status = rgt__candidate_compile(m, &twin, 0, err);
-    if (status == RGT_OK && twin.outcome != RGT_TRIAL_OK) status = rgt__error_set(err, RGT_EWRONG, "%s: %s", c->text, twin.reason);
+    if (status == RGT_OK && twin.outcome != RGT_TRIAL_OK)
+      status = rgt__error_set(err, RGT_EWRONG, "%s: %s", c->text, twin.reason);
   }
   if (status == RGT_OK) status = w->ops->check(w, c, exact, &result, err);
   if (status == RGT_OK && result.status != RGT_OK) status = rgt__error_set(err, RGT_EWRONG, "%s: %s", c->text, result.reason);
@@ -232,7 +236,8 @@ static rgt_status verify_candidate(rgt_op *op, const rgt__candidate_maker *m, rg
   return status;
 }
 
-/* Renders and compiles; verifies unless the code is the one that `known` trials ran. RGT_EWRONG, RGT_ECOMPILE, RGT_EINFEASIBLE: not to be used. */
+/* Renders and compiles; verifies unless the code is the one that `known` trials ran. RGT_EWRONG, RGT_ECOMPILE, RGT_EINFEASIBLE:
+ * not to be used. */
 static rgt_status load_compiled(rgt_op *op, const rgt__variant *v, const rgt__digest *known, rgt__ready *out) {
   rgt_ctx *ctx = op->ctx;
   rgt__candidate_maker m;
@@ -244,7 +249,8 @@ static rgt_status load_compiled(rgt_op *op, const rgt__variant *v, const rgt__di
   if (status == RGT_OK) status = rgt__candidate_render(&m, v, &op->desc, c, &ctx->error);
   if (status == RGT_OK) status = rgt__candidate_compile(&m, c, 0, &ctx->error);
   if (status == RGT_OK && c->outcome != RGT_TRIAL_OK)
-    status = rgt__error_set(&ctx->error, c->outcome == RGT_TRIAL_INFEASIBLE ? RGT_EINFEASIBLE : RGT_ECOMPILE, "%s: %s", c->text, c->reason);
+    status = rgt__error_set(&ctx->error, c->outcome == RGT_TRIAL_INFEASIBLE ? RGT_EINFEASIBLE : RGT_ECOMPILE, "%s: %s", c->text,
+                            c->reason);
   if (status == RGT_OK && !(known && rgt__digest_equal(known, &c->code))) status = verify_candidate(op, &m, c);
   if (status == RGT_OK) status = rgt__candidate_load(&m, c, &ctx->error);
   if (status == RGT_OK) {
@@ -264,13 +270,14 @@ static rgt_status load_standing(rgt_op *op, const rgt__tunedb_standing *s, rgt__
   rgt_ctx *ctx = op->ctx;
   rgt__variant v;
   rgt__families *families = NULL;
-  snprintf(out->variant, sizeof out->variant, "%s%s%s", s->family, s->params[0] ? ":" : "", s->params);
+  rgt__context_variant_text(s, out->variant);
   rgt_status status = load_mapped(op, s, out);
   if (status != RGT_EMISS) return status;
   status = rgt__context_families(ctx, &families);
   if (status == RGT_OK) status = rgt__variant_parse(families, ctx->device->ops->kind, out->variant, &v, &ctx->error);
   if (status == RGT_OK && v.family->revision != s->revision)
-    status = rgt__error_set(&ctx->error, RGT_EMISS, "%s: revision %d was tuned, %d is here", out->variant, s->revision, v.family->revision);
+    status = rgt__error_set(&ctx->error, RGT_EMISS, "%s: revision %d was tuned, %d is here", out->variant, s->revision,
+                            v.family->revision);
   return status == RGT_OK ? load_compiled(op, &v, &s->code, out) : status;
 }
 
@@ -322,9 +329,12 @@ static rgt__ready *new_ready(rgt_op *op) {
   return r;
 }
 
-static int on_cpu(const rgt_op *op) { return strcmp(op->ctx->device->ops->kind, "cpu") == 0; }
+static int on_cpu(const rgt_op *op) {
+  return strcmp(op->ctx->device->ops->kind, "cpu") == 0;
+}
 
-/* Winner, else runner-up, else default, else (CPU) the built-in kernel: a variant that cannot be used costs speed, not the call. */
+/* Winner, else runner-up, else default, else (CPU) the built-in kernel: a variant that cannot be used costs speed, not the
+ * call. */
 static rgt_status ready_for(rgt_op *op, rgt__choice *choice, rgt__ready **out) {
   rgt_ctx *ctx = op->ctx;
   char text[RGT_VARIANT_TEXT_MAX];
@@ -333,7 +343,7 @@ static rgt_status ready_for(rgt_op *op, rgt__choice *choice, rgt__ready **out) {
   for (int place = 0; place < 2 && choice->from != RGT_FROM_DEFAULT; place++) {
     const rgt__tunedb_standing *s = place ? &choice->found.runner_up : &choice->found.winner;
     if (place && !choice->found.has_runner_up) break;
-    snprintf(text, sizeof text, "%s%s%s", s->family, s->params[0] ? ":" : "", s->params);
+    rgt__context_variant_text(s, text);
     if ((*out = loaded_already(op, text))) return RGT_OK;
     rgt__ready *r = new_ready(op);
     status = load_standing(op, s, r);
@@ -368,7 +378,8 @@ static rgt_status need_exact(rgt_op *op, const rgt__choice *choice) {
   char text[RGT_OP_TEXT_MAX] = "";
   if (choice->from != RGT_FROM_DEFAULT && choice->found.exact) return RGT_OK;
   rgt__op_format(&op->desc, text, NULL);
-  return rgt__error_set(&op->ctx->error, RGT_EMISS, "nothing tuned is stored for %s at %lld rows on %s; tune it with: ragtune --op %s --rows %lld", text,
+  return rgt__error_set(&op->ctx->error, RGT_EMISS,
+                        "nothing tuned is stored for %s at %lld rows on %s; tune it with: ragtune --op %s --rows %lld", text,
                         (long long)choice->bucket, op->ctx->device->info.class_text, text, (long long)choice->bucket);
 }
 
@@ -383,7 +394,9 @@ static rgt_status fill_buckets(rgt_op *op, int64_t max_rows, int exact, int64_t 
   char class_name[64] = "";
   rgt__choice *choice = rgt__alloc_zero(1, sizeof *choice);
   if (!choice) return rgt__error_nomem(&op->ctx->error, sizeof *choice);
-  rgt_status status = op->options.batch_invariant && op->ctx->mode != RGT_MODE_OFF ? rgt__prepare_class(op, class_name, sizeof class_name) : RGT_OK;
+  rgt_status status = op->options.batch_invariant && op->ctx->mode != RGT_MODE_OFF
+                          ? rgt__prepare_class(op, class_name, sizeof class_name)
+                          : RGT_OK;
   for (int b = 0; b < RGT_BUCKETS_MAX && status == RGT_OK; b++) {
     int64_t least = b ? ((int64_t)1 << (b - 1)) + 1 : 1, most = (int64_t)1 << b;
     if (least > max_rows) break;
@@ -401,7 +414,8 @@ static rgt_status fill_buckets(rgt_op *op, int64_t max_rows, int exact, int64_t 
   return status;
 }
 
-/* In mode "tune" what is missing is tuned first: every bucket of the default list up to max_rows, and the one that holds max_rows. */
+/* In mode "tune" what is missing is tuned first: every bucket of the default list up to max_rows, and the one that holds
+ * max_rows. */
 static rgt_status tune_misses(rgt_op *op, int64_t max_rows) {
   int64_t rows[RGT_BUCKETS_MAX];
   rgt_tune_result results[RGT_BUCKETS_MAX];
@@ -434,7 +448,8 @@ static rgt_status end_prepare(rgt_op *op, int64_t max_rows, int64_t workspace_by
   if (status == RGT_OK && workspace_bytes > 0)
     status = ctx->device->ops->mem_alloc(ctx->device, (size_t)workspace_bytes, &op->workspace, &ctx->error);
   if (status == RGT_OK && on_cpu(op) && !op->hidden) {
-    size_t bytes = (size_t)(op->desc.n_hidden ? op->desc.n_hidden : 1) * (size_t)ctx->device->info.n_threads * sizeof *op->hidden;
+    size_t bytes =
+        (size_t)(op->desc.n_hidden ? op->desc.n_hidden : 1) * (size_t)ctx->device->info.n_threads * sizeof *op->hidden;
     op->hidden = rgt__alloc(bytes);
     if (!op->hidden) status = rgt__error_nomem(&ctx->error, bytes);
   }
@@ -454,10 +469,12 @@ rgt_status rgt_op_prepare(rgt_op *op, int64_t max_rows, unsigned flags) {
   int64_t workspace_bytes = 0;
   rgt_status status = check_max_rows(op, max_rows);
   if (status != RGT_OK) return status;
-  if (flags & ~(unsigned)RGT_PREPARE_EXACT) return rgt__error_set(&ctx->error, RGT_EINVAL, "flags is %u; it can be 0 or RGT_PREPARE_EXACT", flags);
+  if (flags & ~(unsigned)RGT_PREPARE_EXACT)
+    return rgt__error_set(&ctx->error, RGT_EINVAL, "flags is %u; it can be 0 or RGT_PREPARE_EXACT", flags);
   status = ctx->mode == RGT_MODE_TUNE ? tune_misses(op, max_rows) : RGT_OK;
   if (status == RGT_OK) status = begin_prepare(op);
-  if (status == RGT_OK) status = fill_buckets(op, max_rows, (flags & RGT_PREPARE_EXACT) || ctx->mode == RGT_MODE_REPLAY, &workspace_bytes);
+  if (status == RGT_OK)
+    status = fill_buckets(op, max_rows, (flags & RGT_PREPARE_EXACT) || ctx->mode == RGT_MODE_REPLAY, &workspace_bytes);
   return end_prepare(op, max_rows, workspace_bytes, status);
 }
 
@@ -469,7 +486,8 @@ rgt_status rgt_op_prepare_variant(rgt_op *op, const char *variant, int64_t max_r
   rgt_status status = check_max_rows(op, max_rows);
   if (status == RGT_OK) status = begin_prepare(op);
   if (status == RGT_OK && strcmp(variant, "builtin") == 0) {
-    if (!on_cpu(op) || !rgt__builtin_supports(&op->desc)) status = rgt__error_set(&ctx->error, RGT_EINVAL, "variant \"builtin\" is the CPU's, for f32");
+    if (!on_cpu(op) || !rgt__builtin_supports(&op->desc))
+      status = rgt__error_set(&ctx->error, RGT_EINVAL, "variant \"builtin\" is the CPU's, for f32");
     return end_prepare(op, max_rows, 0, status);
   }
   if (status == RGT_OK) status = rgt__context_families(ctx, &families);

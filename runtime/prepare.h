@@ -12,17 +12,18 @@ typedef struct rgt__choice {
   int use_runner_up;        /* the winner could not be used; its runner-up is */
 } rgt__choice;
 
-/* rgt__prepare_choose -- exact, else nearest, else default, for calls of `rows` rows, under the op's limits and numeric class (NULL: any).
- * Never fails for want of data; RGT_EDB and RGT_ENOMEM. */
+/* rgt__prepare_choose -- exact, else nearest, else default, for calls of `rows` rows, under the op's limits and numeric class
+ * (NULL: any). Never fails for want of data; RGT_EDB and RGT_ENOMEM. */
 rgt_status rgt__prepare_choose(rgt_op *op, int64_t rows, const char *numeric_class, rgt__choice *out);
-/* rgt__prepare_class -- the numeric class to which a batch-invariant op keeps all its buckets: the one with the smallest product of
- * ratios over the tuned buckets; "" when nothing is stored. */
+/* rgt__prepare_class -- the numeric class to which a batch-invariant op keeps all its buckets: the one with the smallest
+ * product of ratios over the tuned buckets; "" when nothing is stored. */
 rgt_status rgt__prepare_class(rgt_op *op, char *name, size_t size);
 /* rgt__prepare_default -- the default variant of the op on a device's kind. RGT_ETEMPLATE when no family fits. */
 rgt_status rgt__prepare_default(rgt_op *op, const char *device, rgt__variant *out);
 /* rgt__prepare_reset -- unloads everything; the op is as before prepare. */
 void rgt__prepare_reset(rgt_op *op);
-/* rgt__prepare_check_layer -- fields of a layer against the op: form, leading dimension, stride, bias. number: 1 or 2. RGT_EINVAL. */
+/* rgt__prepare_check_layer -- fields of a layer against the op: form, leading dimension, stride, bias. number: 1 or 2.
+ * RGT_EINVAL. */
 rgt_status rgt__prepare_check_layer(const rgt_op *op, const rgt_layer *layer, int number);
 
 #endif

@@ -74,8 +74,8 @@ static int drain(int fd, int64_t deadline_ms, rgt__buffer *output) {
 }
 
 /* Waits for the end of a child whose pipe has closed: mostly it has ended, or does at once, but a program may close its output
- * and go on. 0 when the limit passed first. *code is -1 where the status is lost: a host that ignores SIGCHLD, or waits for every
- * child, takes it away. */
+ * and go on. 0 when the limit passed first. *code is -1 where the status is lost: a host that ignores SIGCHLD, or waits for
+ * every child, takes it away. */
 static int reap(pid_t child, int64_t deadline_ms, int *code) {
   long pause_ns = 50 * 1000;
   for (;;) {
@@ -113,7 +113,8 @@ rgt_status rgt__process_run(char *const argv[], int limit_ms, rgt__buffer *outpu
       end_group(child);
       status = rgt__error_set(err, RGT_ETIMEOUT, "%s: still running after %d ms, ended", argv[0], limit_ms);
     } else if (code < 0) {
-      status = rgt__error_set(err, RGT_EIO, "%s: its exit status is lost: this process ignores SIGCHLD or waits for every child", argv[0]);
+      status = rgt__error_set(err, RGT_EIO,
+                              "%s: its exit status is lost: this process ignores SIGCHLD or waits for every child", argv[0]);
     } else {
       *exit_status = code;
     }

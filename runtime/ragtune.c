@@ -20,7 +20,8 @@ static rgt_status parse_mode(const char *word, rgt__mode *out, rgt__error *err) 
   return rgt__error_set(err, RGT_EINVAL, "mode (RAGTUNE_MODE) is \"%s\"; it can be cache, tune, replay or off", word);
 }
 
-/* "<XDG folder>/ragtune", else "<HOME>/<below>/ragtune"; "" where neither is set. XDG wants absolute paths and says to ignore others. */
+/* "<XDG folder>/ragtune", else "<HOME>/<below>/ragtune"; "" where neither is set. XDG wants absolute paths and says to ignore
+ * others. */
 static void user_folder(const rgt__environment *env, rgt__environment_name xdg, const char *below, char *out, size_t size) {
   const char *base = rgt__environment_get(env, xdg), *home = rgt__environment_get(env, RGT_ENV_HOME);
   if (base && base[0] == '/')
@@ -43,7 +44,8 @@ static void choose_paths(rgt_ctx *ctx, const rgt_options *o) {
     snprintf(ctx->db_path, sizeof ctx->db_path, "%s/tuned.db", folder);
   else {
     snprintf(ctx->db_path, sizeof ctx->db_path, ":memory:");
-    rgt__context_log(ctx, RGT_LOG_WARNING, "HOME and XDG_DATA_HOME are unset: results are kept in memory only; RAGTUNE_DB can name a file");
+    rgt__context_log(ctx, RGT_LOG_WARNING,
+                     "HOME and XDG_DATA_HOME are unset: results are kept in memory only; RAGTUNE_DB can name a file");
   }
   user_folder(&ctx->env, RGT_ENV_XDG_CACHE_HOME, ".cache", folder, sizeof folder);
   snprintf(ctx->cache_folder, sizeof ctx->cache_folder, "%s", cache ? cache : folder);
@@ -84,7 +86,8 @@ rgt_status rgt_open(const rgt_options *options, rgt_ctx **out) {
   *out = ctx;
   if (!ctx) return RGT_ENOMEM;
   if (o->struct_size != sizeof *o)
-    return rgt__error_set(&ctx->error, RGT_EINVAL, "rgt_options.struct_size is %zu; this library's is %zu", o->struct_size, sizeof *o);
+    return rgt__error_set(&ctx->error, RGT_EINVAL, "rgt_options.struct_size is %zu; this library's is %zu", o->struct_size,
+                          sizeof *o);
   ctx->log = o->log;
   ctx->log_user = o->log_user;
   rgt_status status = rgt__environment_read(&ctx->env, &ctx->error);
@@ -108,11 +111,17 @@ void rgt_close(rgt_ctx *ctx) {
   rgt__free(ctx);
 }
 
-const char *rgt_errmsg(const rgt_ctx *ctx) { return ctx ? ctx->error.text : "out of memory"; }
+const char *rgt_errmsg(const rgt_ctx *ctx) {
+  return ctx ? ctx->error.text : "out of memory";
+}
 
-const char *rgt_db_path(const rgt_ctx *ctx) { return ctx->db_path; }
+const char *rgt_db_path(const rgt_ctx *ctx) {
+  return ctx->db_path;
+}
 
-rgt_status rgt_op_parse(rgt_ctx *ctx, const char *text, rgt_op_desc *desc) { return rgt__op_parse(text, desc, ctx ? &ctx->error : NULL); }
+rgt_status rgt_op_parse(rgt_ctx *ctx, const char *text, rgt_op_desc *desc) {
+  return rgt__op_parse(text, desc, ctx ? &ctx->error : NULL);
+}
 
 rgt_status rgt_op_format(rgt_ctx *ctx, const rgt_op_desc *desc, char text[RGT_OP_TEXT_MAX]) {
   return rgt__op_format(desc, text, ctx ? &ctx->error : NULL);

@@ -37,26 +37,26 @@ extern "C" {
 
 /* ---- statuses ---------------------------------------------------------------------------------------------- */
 
-#define RGT_STATUS_LIST(X)                                                                                      \
-  X(RGT_OK, "done")                                                                                             \
-  X(RGT_EINVAL, "an argument is not what the call accepts")                                                     \
-  X(RGT_EINDEX, "an index lies outside [-1, groups)")                                                           \
-  X(RGT_ESIZE, "more than was prepared for")                                                                    \
-  X(RGT_ENOTREADY, "the op was not prepared")                                                                   \
-  X(RGT_EMISS, "nothing stored for this signature")                                                             \
-  X(RGT_ENOMEM, "out of memory")                                                                                \
-  X(RGT_EIO, "a file could not be read or written")                                                             \
-  X(RGT_EDB, "the database could not be used")                                                                  \
-  X(RGT_ETEMPLATE, "a template, spec, space or config is wrong")                                                \
-  X(RGT_ECOMPILE, "a generated source did not compile")                                                         \
-  X(RGT_ENOCOMPILER, "no compiler was found")                                                                   \
-  X(RGT_ENODEVICE, "the device was not found")                                                                  \
-  X(RGT_EUNSUPPORTED, "not supported by this version")                                                          \
-  X(RGT_EWRONG, "a variant's result is wrong")                                                                  \
-  X(RGT_EINFEASIBLE, "no variant is feasible")                                                                  \
-  X(RGT_ETIMEOUT, "a time limit was reached")                                                                   \
-  X(RGT_ECRASH, "a candidate crashed")                                                                          \
-  X(RGT_EINTERRUPTED, "stopped on request")                                                                     \
+#define RGT_STATUS_LIST(X)                                       \
+  X(RGT_OK, "done")                                              \
+  X(RGT_EINVAL, "an argument is not what the call accepts")      \
+  X(RGT_EINDEX, "an index lies outside [-1, groups)")            \
+  X(RGT_ESIZE, "more than was prepared for")                     \
+  X(RGT_ENOTREADY, "the op was not prepared")                    \
+  X(RGT_EMISS, "nothing stored for this signature")              \
+  X(RGT_ENOMEM, "out of memory")                                 \
+  X(RGT_EIO, "a file could not be read or written")              \
+  X(RGT_EDB, "the database could not be used")                   \
+  X(RGT_ETEMPLATE, "a template, spec, space or config is wrong") \
+  X(RGT_ECOMPILE, "a generated source did not compile")          \
+  X(RGT_ENOCOMPILER, "no compiler was found")                    \
+  X(RGT_ENODEVICE, "the device was not found")                   \
+  X(RGT_EUNSUPPORTED, "not supported by this version")           \
+  X(RGT_EWRONG, "a variant's result is wrong")                   \
+  X(RGT_EINFEASIBLE, "no variant is feasible")                   \
+  X(RGT_ETIMEOUT, "a time limit was reached")                    \
+  X(RGT_ECRASH, "a candidate crashed")                           \
+  X(RGT_EINTERRUPTED, "stopped on request")                      \
   X(RGT_EINTERNAL, "an internal check failed")
 
 typedef enum rgt_status {
@@ -118,13 +118,13 @@ typedef void (*rgt_log_fn)(void *user, rgt_log_level level, const char *line);
 
 typedef struct rgt_options {
   size_t struct_size;
-  const char *device;        /* "auto" (NULL), "cpu", "cuda", "cuda:N" */
-  const char *database;      /* file of the tuned database; NULL: RAGTUNE_DB, else the user's data folder; ":memory:" */
-  const char *cache_dir;     /* compiled code; NULL: RAGTUNE_CACHE, else the user's cache folder */
-  const char *template_dir;  /* families from this folder instead of the built-in ones; NULL: RAGTUNE_TEMPLATES, else built in */
-  const char *mode;          /* "cache", "tune", "replay", "off"; NULL: RAGTUNE_MODE, else "cache" */
-  int threads;               /* CPU threads a call may use; 0: RAGTUNE_THREADS, else all that the affinity allows */
-  rgt_log_fn log;            /* NULL: silent */
+  const char *device;       /* "auto" (NULL), "cpu", "cuda", "cuda:N" */
+  const char *database;     /* file of the tuned database; NULL: RAGTUNE_DB, else the user's data folder; ":memory:" */
+  const char *cache_dir;    /* compiled code; NULL: RAGTUNE_CACHE, else the user's cache folder */
+  const char *template_dir; /* families from this folder instead of the built-in ones; NULL: RAGTUNE_TEMPLATES, else built in */
+  const char *mode;         /* "cache", "tune", "replay", "off"; NULL: RAGTUNE_MODE, else "cache" */
+  int threads;              /* CPU threads a call may use; 0: RAGTUNE_THREADS, else all that the affinity allows */
+  rgt_log_fn log;           /* NULL: silent */
   void *log_user;
 } rgt_options;
 
@@ -153,12 +153,12 @@ RGT_API rgt_status rgt_op_format(rgt_ctx *ctx, const rgt_op_desc *desc, char tex
 
 typedef struct rgt_op_options {
   size_t struct_size;
-  rgt_skew skew;               /* declared class of the group sizes; a call may not look */
+  rgt_skew skew; /* declared class of the group sizes; a call may not look */
   rgt_weight_form weight_form;
-  int align_bytes;             /* promise: divides every base address and stride in bytes; 0: the element's size; up to 16 */
+  int align_bytes; /* promise: divides every base address and stride in bytes; 0: the element's size; up to 16 */
   rgt_order order;
-  double max_error;            /* admits p1, p2, u_h, alpha, beta up to this; 0: the default admission of the dtype */
-  int batch_invariant;         /* all row counts in one numeric class */
+  double max_error;    /* admits p1, p2, u_h, alpha, beta up to this; 0: the default admission of the dtype */
+  int batch_invariant; /* all row counts in one numeric class */
 } rgt_op_options;
 
 /* rgt_op_new -- a handle for one op on the context's device. options may be NULL.
@@ -176,9 +176,10 @@ enum { RGT_PREPARE_EXACT = 1 }; /* rgt_op_prepare flags: fail with RGT_EMISS rat
  * With no compiler on the CPU the built-in kernel stays in use and RGT_OK is returned; rgt_why says so. */
 RGT_API rgt_status rgt_op_prepare(rgt_op *op, int64_t max_rows, unsigned flags);
 
-/* rgt_op_prepare_variant -- the same with one named variant for every row count, as rgt_show and `ragtune verify` name it; "builtin"
- * on the CPU. For comparing by hand: it is verified like any other, and nothing is looked up or stored.
- * Returns RGT_OK, RGT_EINVAL (no such variant, or not for this op), RGT_EWRONG, RGT_EINFEASIBLE, RGT_ECOMPILE, RGT_ENOCOMPILER, RGT_ENOMEM. */
+/* rgt_op_prepare_variant -- the same with one named variant for every row count, as rgt_show and `ragtune verify` name it;
+ * "builtin" on the CPU. For comparing by hand: it is verified like any other, and nothing is looked up or stored. Returns
+ * RGT_OK, RGT_EINVAL (no such variant, or not for this op), RGT_EWRONG, RGT_EINFEASIBLE, RGT_ECOMPILE, RGT_ENOCOMPILER,
+ * RGT_ENOMEM. */
 RGT_API rgt_status rgt_op_prepare_variant(rgt_op *op, const char *variant, int64_t max_rows);
 
 /* rgt_layer -- one layer's weights and bias for every group, stacked or by pointers; nothing is copied.
@@ -206,20 +207,20 @@ RGT_API void rgt_weights_free(rgt_weights *weights);
 
 typedef struct rgt_args {
   size_t struct_size;
-  int64_t rows;                /* 0 .. max_rows; 0 launches nothing and every pointer may be NULL */
-  int64_t groups;              /* groups of this call's weights; 0: the op's (or those of `weights`) */
-  const void *x;               /* [rows, n_in], row-major */
+  int64_t rows;   /* 0 .. max_rows; 0 launches nothing and every pointer may be NULL */
+  int64_t groups; /* groups of this call's weights; 0: the op's (or those of `weights`) */
+  const void *x;  /* [rows, n_in], row-major */
   int64_t ld_x;
-  const void *index;           /* [rows], of the op's index type, unsorted; -1 masks a row: its y is 0 */
-  void *y;                     /* [rows, n_out], row-major, columns past n_out untouched; overlaps no input */
+  const void *index; /* [rows], of the op's index type, unsorted; -1 masks a row: its y is 0 */
+  void *y;           /* [rows, n_out], row-major, columns past n_out untouched; overlaps no input */
   int64_t ld_y;
-  rgt_layer layer1, layer2;    /* used where weights is NULL */
+  rgt_layer layer1, layer2; /* used where weights is NULL */
   const rgt_weights *weights;
-  rgt_order order;             /* must equal the op's */
-  int64_t x_div;               /* row r reads x[r / x_div]; 0 or 1 for now */
-  rgt_y_mode y_mode;           /* RGT_Y_SET for now */
-  rgt_layer layer3;            /* reserved for the gated MLP: all zero */
-  const void *row_scale;       /* reserved: NULL */
+  rgt_order order;       /* must equal the op's */
+  int64_t x_div;         /* row r reads x[r / x_div]; 0 or 1 for now */
+  rgt_y_mode y_mode;     /* RGT_Y_SET for now */
+  rgt_layer layer3;      /* reserved for the gated MLP: all zero */
+  const void *row_scale; /* reserved: NULL */
 } rgt_args;
 
 /* rgt_op_run -- y = op(x, index, weights).
@@ -241,7 +242,7 @@ RGT_API rgt_status rgt_sync(rgt_op *op, void *stream);
 
 typedef enum rgt_outcome {
   RGT_TRIAL_OK,
-  RGT_TRIAL_INFEASIBLE,   /* static limits: registers, shared bytes, spills, or the program's `valid` */
+  RGT_TRIAL_INFEASIBLE, /* static limits: registers, shared bytes, spills, or the program's `valid` */
   RGT_TRIAL_COMPILE_ERROR,
   RGT_TRIAL_WRONG,
   RGT_TRIAL_CRASHED,
@@ -249,7 +250,14 @@ typedef enum rgt_outcome {
   RGT_N_OUTCOMES
 } rgt_outcome;
 
-typedef enum rgt_phase { RGT_PHASE_GENERATE, RGT_PHASE_COMPILE, RGT_PHASE_VERIFY, RGT_PHASE_TIME, RGT_PHASE_DUEL, RGT_PHASE_STORE } rgt_phase;
+typedef enum rgt_phase {
+  RGT_PHASE_GENERATE,
+  RGT_PHASE_COMPILE,
+  RGT_PHASE_VERIFY,
+  RGT_PHASE_TIME,
+  RGT_PHASE_DUEL,
+  RGT_PHASE_STORE
+} rgt_phase;
 
 typedef struct rgt_progress {
   rgt_phase phase;
@@ -261,16 +269,16 @@ typedef struct rgt_progress {
 
 typedef struct rgt_tune_options {
   size_t struct_size;
-  const int64_t *rows;      /* row counts, rounded up to powers of two; NULL: 8, 64, 512, 4096, 32768 */
+  const int64_t *rows; /* row counts, rounded up to powers of two; NULL: 8, 64, 512, 4096, 32768 */
   int n_rows;
-  rgt_skew skew;            /* tuned with; RGT_SKEW_UNKNOWN: uniform */
-  const void *index;        /* or a real index of the op's type; its class becomes the skew; needs n_rows <= 1 (rows = n_index) */
+  rgt_skew skew;     /* tuned with; RGT_SKEW_UNKNOWN: uniform */
+  const void *index; /* or a real index of the op's type; its class becomes the skew; needs n_rows <= 1 (rows = n_index) */
   int64_t n_index;
-  double budget_s;          /* 0: 60 */
+  double budget_s; /* 0: 60 */
   rgt_policy policy;
-  const char *space;        /* path of a Lua space file, NULL: the whole space */
-  int force;                /* tune again although a winner is stored: adds a run */
-  uint64_t seed;            /* of data and order; 0: a fixed one */
+  const char *space; /* path of a Lua space file, NULL: the whole space */
+  int force;         /* tune again although a winner is stored: adds a run */
+  uint64_t seed;     /* of data and order; 0: a fixed one */
   void (*progress)(void *user, const rgt_progress *progress);
   void *progress_user;
   const volatile int *stop; /* polled; non-zero ends the search, keeping what was measured */
@@ -279,18 +287,18 @@ typedef struct rgt_tune_options {
 typedef struct rgt_tune_result { /* one signature */
   int64_t bucket;
   rgt_skew skew;
-  rgt_status status;        /* RGT_OK; RGT_EINFEASIBLE; RGT_EINTERRUPTED; RGT_ESIZE: skipped, reason says why */
-  int hit;                  /* stored before: nothing was compiled or timed */
+  rgt_status status; /* RGT_OK; RGT_EINFEASIBLE; RGT_EINTERRUPTED; RGT_ESIZE: skipped, reason says why */
+  int hit;           /* stored before: nothing was compiled or timed */
   char winner[RGT_VARIANT_TEXT_MAX];
   char runner_up[RGT_VARIANT_TEXT_MAX];
   int64_t time_ps, low_ps, high_ps; /* median of the winner and its confidence interval (95 %) */
-  int64_t default_ps;       /* the default variant in the same run */
-  int64_t loop_ps;          /* the plain per-group loop in the same run; 0: not measured */
-  double flops, bytes;      /* of one call */
-  double peak_share;        /* of the device's measured peak (flops or bytes, whichever bounds); 0: unknown */
-  double error_share;       /* largest |y - y64| over its bound */
+  int64_t default_ps;               /* the default variant in the same run */
+  int64_t loop_ps;                  /* the plain per-group loop in the same run; 0: not measured */
+  double flops, bytes;              /* of one call */
+  double peak_share;                /* of the device's measured peak (flops or bytes, whichever bounds); 0: unknown */
+  double error_share;               /* largest |y - y64| over its bound */
   int n_tried, n_ok, n_infeasible, n_compile_error, n_wrong, n_crashed, n_timed_out;
-  int n_resumed;            /* of n_tried: taken from an interrupted search */
+  int n_resumed; /* of n_tried: taken from an interrupted search */
   char reason[RGT_REASON_MAX];
 } rgt_tune_result;
 
@@ -301,6 +309,34 @@ typedef struct rgt_tune_result { /* one signature */
  * Threads: compiles in others; callbacks come on the calling thread. */
 RGT_API rgt_status rgt_tune(rgt_op *op, const rgt_tune_options *options, rgt_tune_result *results);
 
+/* rgt_config -- a config file: many ops to tune, with the row counts and skews that go with each of them.
+ *
+ *     return { ops = { "mlp:10-20-5:g3:f32:relu:b12:nk:i64", { n_in = { 64, 128 }, n_hidden = 256, groups = { 8, 64 } } },
+ *              rows = { 8, 64 }, skew = { "uniform", "zipf" }, device = "auto", budget_s = 600 }
+ *
+ * An op is a text, or a table whose lists are multiplied out; only ops is required. It says what to tune; the caller tunes. */
+typedef struct rgt_config rgt_config;
+
+/* rgt_config_open -- reads and checks the file at path, a Lua table as above, of up to 1 MiB. ctx is for the message alone: its
+ * device and database are not touched.
+ * Returns RGT_OK; RGT_EIO (path cannot be read); RGT_ETEMPLATE (the message begins "path:line: "); RGT_ENOMEM.
+ * Memory: free with rgt_config_free, before rgt_close or after it.
+ * Threads: rgt_config_open that of ctx; the others any, since nothing changes a config. */
+RGT_API rgt_status rgt_config_open(rgt_ctx *ctx, const char *path, rgt_config **config);
+RGT_API void rgt_config_free(rgt_config *config);
+/* rgt_config_count -- number of ops, 1 or more, each there once. */
+RGT_API int rgt_config_count(const rgt_config *config);
+/* rgt_config_op -- op i of 0 .. count - 1, in the file's order, the last field of a table turning fastest.
+ * Returns RGT_OK or RGT_EINVAL (i lies outside). */
+RGT_API rgt_status rgt_config_op(const rgt_config *config, int i, rgt_op_desc *desc);
+/* rgt_config_rows, rgt_config_skews -- the lists; *n is 0 where the file has none. Borrowed from config. */
+RGT_API const int64_t *rgt_config_rows(const rgt_config *config, int *n);
+RGT_API const rgt_skew *rgt_config_skews(const rgt_config *config, int *n);
+/* rgt_config_device -- "auto", "cpu", "cuda" or "cuda:N"; "auto" where the file has none. Borrowed from config. */
+RGT_API const char *rgt_config_device(const rgt_config *config);
+/* rgt_config_budget_s -- seconds for all of it together; 0 where the file has none. */
+RGT_API double rgt_config_budget_s(const rgt_config *config);
+
 /* ---- inspection -------------------------------------------------------------------------------------------- */
 
 typedef enum rgt_layer_kind { RGT_FROM_USER_DB, RGT_FROM_MEMORY, RGT_FROM_DEFAULT, RGT_FROM_BUILTIN } rgt_layer_kind;
@@ -308,17 +344,17 @@ typedef enum rgt_layer_kind { RGT_FROM_USER_DB, RGT_FROM_MEMORY, RGT_FROM_DEFAUL
 typedef struct rgt_why_info {
   char variant[RGT_VARIANT_TEXT_MAX]; /* "builtin" where no compiler is */
   rgt_layer_kind from;
-  int exact;                /* 1: this signature; 0: another one, named in stored_signature */
-  char signature[256];      /* asked for */
+  int exact;           /* 1: this signature; 0: another one, named in stored_signature */
+  char signature[256]; /* asked for */
   char stored_signature[256];
   char device_class[256];
   char runner_up[RGT_VARIANT_TEXT_MAX];
   int64_t time_ps, low_ps, high_ps;
-  double ratio;             /* t(winner) / t(default), median over runs */
-  double margin;            /* t(runner-up) / t(winner) - 1 */
-  double waste;             /* share of the arithmetic that is padding, 0 if the family has none or it is unknown */
+  double ratio;  /* t(winner) / t(default), median over runs */
+  double margin; /* t(runner-up) / t(winner) - 1 */
+  double waste;  /* share of the arithmetic that is padding, 0 if the family has none or it is unknown */
   double peak_share;
-  int n_runs;               /* that timed this variant */
+  int n_runs; /* that timed this variant */
   char note[RGT_REASON_MAX];
 } rgt_why_info;
 
@@ -336,24 +372,25 @@ RGT_API rgt_status rgt_show(rgt_op *op, const char *variant, int64_t rows, const
 RGT_API void rgt_free(void *p);
 
 typedef struct rgt_compile_info {
-  const char *variant;      /* borrowed for the callback */
+  const char *variant; /* borrowed for the callback */
   rgt_outcome outcome;
-  const char *reason;       /* compiler's first error or the static limit; "" */
+  const char *reason;                                    /* compiler's first error or the static limit; "" */
   int registers, shared_bytes, spill_bytes, stack_bytes; /* largest over the steps; 0 on the CPU */
-  double milliseconds;      /* rendering and compiling, alone on its thread */
+  double milliseconds;                                   /* rendering and compiling, alone on its thread */
   size_t code_bytes;
-  const char *digest;       /* of the source, hex */
+  const char *digest; /* of the source, hex */
 } rgt_compile_info;
 
 /* rgt_compile -- compiles variants for a target without running them. variant NULL: the whole space, or `sample` of it drawn
  * with `seed` if sample > 0. Each result goes to fn, in the order of the space. fn returning non-zero stops.
  * Returns RGT_OK, RGT_EINVAL, RGT_ETEMPLATE, RGT_ENOCOMPILER, RGT_EINFEASIBLE (none compiled), RGT_EINTERRUPTED. */
 typedef int (*rgt_compile_fn)(void *user, const rgt_compile_info *info);
-RGT_API rgt_status rgt_compile(rgt_op *op, const char *target, const char *variant, int sample, uint64_t seed, rgt_compile_fn fn,
-                               void *user);
+RGT_API rgt_status rgt_compile(rgt_op *op, const char *target, const char *variant, int sample, uint64_t seed,
+                               rgt_compile_fn fn, void *user);
 
 /* rgt_case -- one problem with its data, for rgt_verify. Arrays are the op's storage type, packed, stacked, in the op's layout.
- * y64 may be NULL; where given, [rows, n_out], it is compared too: within the bound, and bit for bit as round(y64) if `exact`. */
+ * y64 may be NULL; where given, [rows, n_out], it is compared too: within the bound, and bit for bit as round(y64) if `exact`.
+ */
 typedef struct rgt_case {
   size_t struct_size;
   int64_t rows;
@@ -363,24 +400,24 @@ typedef struct rgt_case {
 } rgt_case;
 
 typedef struct rgt_verdict {
-  const char *variant;      /* borrowed for the callback */
-  rgt_outcome outcome;      /* RGT_TRIAL_OK, _INFEASIBLE, _COMPILE_ERROR, _WRONG */
-  const char *pass;         /* where it failed: "exact", "bound", "case", "poison", "masked", "canary", "permute", "status" */
-  int64_t row, column;      /* of the first wrong element, -1 if it is no single element */
+  const char *variant; /* borrowed for the callback */
+  rgt_outcome outcome; /* RGT_TRIAL_OK, _INFEASIBLE, _COMPILE_ERROR, _WRONG */
+  const char *pass;    /* where it failed: "exact", "bound", "case", "poison", "masked", "canary", "permute", "status" */
+  int64_t row, column; /* of the first wrong element, -1 if it is no single element */
   double value, expected, bound;
-  double error_share;       /* largest |y - y64| / bound seen */
-  const char *reason;       /* one line, "" when right */
+  double error_share; /* largest |y - y64| / bound seen */
+  const char *reason; /* one line, "" when right */
 } rgt_verdict;
 
 typedef int (*rgt_verify_fn)(void *user, const rgt_verdict *verdict);
 
 typedef struct rgt_verify_options {
   size_t struct_size;
-  const char *variant;      /* NULL: all; "builtin": the CPU's built-in kernel */
-  int sample;               /* > 0: so many, drawn with seed */
+  const char *variant; /* NULL: all; "builtin": the CPU's built-in kernel */
+  int sample;          /* > 0: so many, drawn with seed */
   uint64_t seed;
-  const rgt_case *data;     /* NULL: generated problems only */
-  int64_t rows;             /* of the generated bound pass; 0: 256 */
+  const rgt_case *data; /* NULL: generated problems only */
+  int64_t rows;         /* of the generated bound pass; 0: 256 */
 } rgt_verify_options;
 
 /* rgt_verify -- every variant against the float64 reference: exact pass, bound pass, poison, canaries, masked rows, and the

@@ -20,24 +20,35 @@ static rgt_status bad(rgt_op *op, const char *what, int64_t value, const char *r
 static rgt_status check_args(rgt_op *op, const rgt_args *a) {
   const rgt_op_desc *d = &op->desc;
   if (a->struct_size != sizeof *a)
-    return rgt__error_set(&op->ctx->error, RGT_EINVAL, "rgt_args.struct_size is %zu; this library's is %zu", a->struct_size, sizeof *a);
+    return rgt__error_set(&op->ctx->error, RGT_EINVAL, "rgt_args.struct_size is %zu; this library's is %zu", a->struct_size,
+                          sizeof *a);
   if (a->rows < 0 || a->rows > RGT_COUNT_MAX) return bad(op, "rows", a->rows, "0 to 2147483647");
   if (a->rows == 0) return RGT_OK;
   if (a->groups < 0 || a->groups > RGT_COUNT_MAX) return bad(op, "groups", a->groups, "0 (the op's) to 2147483647");
   if (!a->x || !a->index || !a->y)
-    return rgt__error_set(&op->ctx->error, RGT_EINVAL, "%s is NULL with %lld rows", !a->x ? "x" : !a->index ? "index" : "y", (long long)a->rows);
+    return rgt__error_set(&op->ctx->error, RGT_EINVAL, "%s is NULL with %lld rows",
+                          !a->x       ? "x"
+                          : !a->index ? "index"
+                                      : "y",
+                          (long long)a->rows);
   if (a->ld_x != 0 && a->ld_x < d->n_in) return bad(op, "ld_x", a->ld_x, "0 (packed), or n_in and more");
   if (a->ld_y != 0 && a->ld_y < d->n_out) return bad(op, "ld_y", a->ld_y, "0 (packed), or n_out and more");
-  if (a->x_div > 1 || a->x_div < 0 || a->y_mode != RGT_Y_SET || a->order != op->options.order || a->row_scale || a->layer3.w || a->layer3.w_ptrs)
-    return rgt__error_set(&op->ctx->error, RGT_EUNSUPPORTED, "x_div, y_mode, order, row_scale or layer3: this version takes 1, RGT_Y_SET, the op's order, NULL and NULL");
+  if (a->x_div > 1 || a->x_div < 0 || a->y_mode != RGT_Y_SET || a->order != op->options.order || a->row_scale || a->layer3.w ||
+      a->layer3.w_ptrs)
+    return rgt__error_set(
+        &op->ctx->error, RGT_EUNSUPPORTED,
+        "x_div, y_mode, order, row_scale or layer3: this version takes 1, RGT_Y_SET, the op's order, NULL and NULL");
   if (a->weights && a->weights->op != op)
-    return rgt__error_set(&op->ctx->error, RGT_EINVAL, "weights belong to another op; make them with rgt_weights_new(this op, ...)");
+    return rgt__error_set(&op->ctx->error, RGT_EINVAL,
+                          "weights belong to another op; make them with rgt_weights_new(this op, ...)");
   if (a->weights) return a->groups > a->weights->groups ? bad(op, "groups", a->groups, "no more than the weights'") : RGT_OK;
   rgt_status status = rgt__prepare_check_layer(op, &a->layer1, 1);
   return status == RGT_OK && d->kind == RGT_MLP ? rgt__prepare_check_layer(op, &a->layer2, 2) : status;
 }
 
-static int64_t packed(int64_t given, int64_t packed_value) { return given ? given : packed_value; }
+static int64_t packed(int64_t given, int64_t packed_value) {
+  return given ? given : packed_value;
+}
 
 static void fill_kargs(const rgt_op *op, const rgt_args *a, rgt_kargs *k) {
   const rgt_op_desc *d = &op->desc;
@@ -95,7 +106,8 @@ static rgt_status run_builtin(rgt_op *op, const rgt_kargs *k) {
     if (!op->hidden) return rgt__error_nomem(&op->ctx->error, bytes);
   }
   builtin_job job = {op, k};
-  double work = (double)k->rows * (double)(op->desc.n_in + op->desc.n_out) * (double)(op->desc.n_hidden ? op->desc.n_hidden : 1);
+  double work =
+      (double)k->rows * (double)(op->desc.n_in + op->desc.n_out) * (double)(op->desc.n_hidden ? op->desc.n_hidden : 1);
   int64_t n_parts = work < 50000 ? 1 : info->n_threads;
   if (n_parts > k->rows) n_parts = k->rows;
   rgt__pool_run(info->n_threads, n_parts, builtin_part, &job);
@@ -116,7 +128,9 @@ static rgt_status report_index_errors(rgt_op *op, const rgt_kargs *k) {
                         (long long)index_value(op, k->index, first), (long long)k->groups - 1, n, n == 1 ? "" : "s");
 }
 
-static int bucket_of(int64_t rows) { return rows <= 1 ? 0 : 64 - __builtin_clzll((unsigned long long)rows - 1); }
+static int bucket_of(int64_t rows) {
+  return rows <= 1 ? 0 : 64 - __builtin_clzll((unsigned long long)rows - 1);
+}
 
 rgt_status rgt_op_run(rgt_op *op, const rgt_args *args, void *stream) {
   rgt_kargs k;
@@ -124,15 +138,18 @@ rgt_status rgt_op_run(rgt_op *op, const rgt_args *args, void *stream) {
   rgt_status status = check_args(op, args);
   if (status != RGT_OK || args->rows == 0) return status;
   if (op->prepared && args->rows > op->max_rows)
-    return rgt__error_set(&op->ctx->error, RGT_ESIZE, "rows is %lld; the op was prepared for at most %lld", (long long)args->rows, (long long)op->max_rows);
+    return rgt__error_set(&op->ctx->error, RGT_ESIZE, "rows is %lld; the op was prepared for at most %lld",
+                          (long long)args->rows, (long long)op->max_rows);
   fill_kargs(op, args, &k);
   rgt__ready *ready = op->prepared ? op->by_bucket[bucket_of(k.rows)] : NULL;
   if (LIKELY(ready)) {
-    if (ready->plan.rows != k.rows || ready->plan.groups != k.groups) rgt__plan_make(&ready->program, &d->info, k.rows, k.groups, &ready->plan);
+    if (ready->plan.rows != k.rows || ready->plan.groups != k.groups)
+      rgt__plan_make(&ready->program, &d->info, k.rows, k.groups, &ready->plan);
     if (!ready->plan.valid || ready->plan.workspace_bytes > op->workspace_bytes) ready = NULL;
   }
-  status = LIKELY(ready) ? d->ops->launch(d, ready->module, &ready->program, &ready->plan, &k, op->workspace, stream, &op->ctx->error)
-                         : run_builtin(op, &k);
+  status = LIKELY(ready)
+               ? d->ops->launch(d, ready->module, &ready->program, &ready->plan, &k, op->workspace, stream, &op->ctx->error)
+               : run_builtin(op, &k);
   if (status == RGT_OK && op->index_errors[0] != 0) status = report_index_errors(op, &k);
   return status;
 }

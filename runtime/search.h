@@ -1,9 +1,10 @@
-/* search.h -- the search of one signature: waves of candidates, then a duel of the best; every batch of trials stored at once. */
+/* search.h -- the search of one signature: waves of candidates, then a duel of the best; every batch of trials stored at once.
+ */
 #ifndef RGT_RUNTIME_SEARCH_H
 #define RGT_RUNTIME_SEARCH_H
 
-#include "runtime/context.h"
 #include "runtime/contest.h"
+#include "runtime/context.h"
 #include "runtime/worker.h"
 
 typedef struct rgt__searched { /* a candidate and what is known of it beyond one signature */
@@ -33,9 +34,9 @@ typedef struct rgt__search_setup {
 
 double rgt__search_now(void); /* seconds, monotonic */
 
-/* rgt__search_run -- one signature until deadline_s (rgt__search_now's clock). Fills counts, times, status and reason of *result; the
- * winner itself is read from the database afterwards.
- * Returns RGT_OK, RGT_EINTERRUPTED, RGT_EDB (measured, but not stored), RGT_ENOMEM, RGT_EIO, RGT_EINTERNAL. */
+/* rgt__search_run -- one signature until deadline_s (rgt__search_now's clock). Fills counts, times, status and reason of
+ * *result; the winner itself is read from the database afterwards. Returns RGT_OK, RGT_EINTERRUPTED, RGT_EDB (measured, but not
+ * stored), RGT_ENOMEM, RGT_EIO, RGT_EINTERNAL. */
 rgt_status rgt__search_run(const rgt__search_setup *s, int64_t bucket, rgt_skew skew, const void *index, double deadline_s,
                            rgt_tune_result *result, rgt__error *err);
 

@@ -1,8 +1,8 @@
 /* stats.c -- medians and their intervals.
  *
- * The number of samples below the true median is binomial(n, 1/2), whatever the samples' distribution. So the k-th smallest and the
- * k-th largest enclose the median unless fewer than k lie on one side: k is the largest for which that has at most 1 chance in 40
- * a side. Below 6 samples there is none, and the whole range stands in.
+ * The number of samples below the true median is binomial(n, 1/2), whatever the samples' distribution. So the k-th smallest and
+ * the k-th largest enclose the median unless fewer than k lie on one side: k is the largest for which that has at most 1 chance
+ * in 40 a side. Below 6 samples there is none, and the whole range stands in.
  */
 #include "runtime/stats.h"
 
@@ -14,8 +14,8 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Position of the interval's low end among n sorted samples. The sum of binomials is exact up to the n whose 2^-n a double holds;
- * beyond, the normal approximation with its correction of a half. */
+/* Position of the interval's low end among n sorted samples. The sum of binomials is exact up to the n whose 2^-n a double
+ * holds; beyond, the normal approximation with its correction of a half. */
 static int low_position(int n) {
   enum { EXACT_MAX = 1000 };
   if (n > EXACT_MAX) return (int)floor(n / 2.0 - 0.98 * sqrt((double)n) - 0.5);

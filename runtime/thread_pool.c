@@ -65,7 +65,8 @@ static void take_parts(void) {
 /* Joins the job of `state` if it is still open. */
 static int join(uint64_t state) {
   while (!(state & STATE_CLOSED))
-    if (atomic_compare_exchange_weak_explicit(&pool.state, &state, state + 1, memory_order_acq_rel, memory_order_acquire)) return 1;
+    if (atomic_compare_exchange_weak_explicit(&pool.state, &state, state + 1, memory_order_acq_rel, memory_order_acquire))
+      return 1;
   return 0;
 }
 
@@ -112,7 +113,9 @@ static void forget_helpers(void) {
   atomic_store(&pool.state, STATE_CLOSED);
 }
 
-static void watch_forks(void) { pthread_atfork(NULL, NULL, forget_helpers); }
+static void watch_forks(void) {
+  pthread_atfork(NULL, NULL, forget_helpers);
+}
 
 /* Returns how many helpers there are, at most `wanted`; in_use is held. */
 static int start_helpers(int wanted) {

@@ -23,18 +23,29 @@ typedef struct verifying {
   int n_wrong;
 } verifying;
 
-static int needs_twin(const rgt_op *op) { return op->desc.act != RGT_ACT_NONE && op->desc.act != RGT_ACT_RELU; }
+static int needs_twin(const rgt_op *op) {
+  return op->desc.act != RGT_ACT_NONE && op->desc.act != RGT_ACT_RELU;
+}
 
 static int tell(verifying *v, const char *variant, rgt_outcome outcome, const rgt__verify_result *r, const char *reason) {
   static const rgt__verify_result none = {.pass = "", .row = -1, .column = -1};
   if (!r) r = &none;
-  rgt_verdict verdict = {.variant = variant, .outcome = outcome, .pass = r->pass ? r->pass : "", .row = r->row, .column = r->column, .value = r->value,
-                         .expected = r->expected, .bound = r->bound, .error_share = r->error_share, .reason = reason};
+  rgt_verdict verdict = {.variant = variant,
+                         .outcome = outcome,
+                         .pass = r->pass ? r->pass : "",
+                         .row = r->row,
+                         .column = r->column,
+                         .value = r->value,
+                         .expected = r->expected,
+                         .bound = r->bound,
+                         .error_share = r->error_share,
+                         .reason = reason};
   if (outcome == RGT_TRIAL_WRONG) v->n_wrong++;
   return v->fn(v->user, &verdict);
 }
 
-static rgt_status both_passes(verifying *v, const rgt__callable *bound, const rgt__callable *exact, const rgt__numeric *numeric, rgt__verify_result *r) {
+static rgt_status both_passes(verifying *v, const rgt__callable *bound, const rgt__callable *exact, const rgt__numeric *numeric,
+                              rgt__verify_result *r) {
   rgt_status status = rgt__verify_bound(v->verify, bound, numeric, r, &v->op->ctx->error);
   if (status != RGT_OK || r->status != RGT_OK) return status;
   double share = r->error_share;
@@ -50,9 +61,11 @@ static rgt_status verify_builtin(verifying *v) {
   rgt__verify_result r;
   rgt_op_desc relu = rgt__op_relu_twin(&v->op->desc);
   rgt__builtin_callable plain = {&v->op->desc, v->op->options.weight_form}, twin = {&relu, v->op->options.weight_form};
-  rgt__callable bound = rgt__callable_builtin(&plain, v->op->ctx->device), exact = rgt__callable_builtin(&twin, v->op->ctx->device);
+  rgt__callable bound = rgt__callable_builtin(&plain, v->op->ctx->device),
+                exact = rgt__callable_builtin(&twin, v->op->ctx->device);
   rgt_status status = rgt__prepare_default(v->op, "cpu", &fallback);
-  if (status == RGT_OK) status = rgt__variant_numeric(v->in.maker.families, &fallback, &v->op->desc, &numeric, &v->op->ctx->error);
+  if (status == RGT_OK)
+    status = rgt__variant_numeric(v->in.maker.families, &fallback, &v->op->desc, &numeric, &v->op->ctx->error);
   memset(&r, 0, sizeof r);
   if (status == RGT_OK) status = both_passes(v, &bound, needs_twin(v->op) ? &exact : &bound, &numeric, &r);
   if (status != RGT_OK) return status;
@@ -60,7 +73,9 @@ static rgt_status verify_builtin(verifying *v) {
 }
 
 /* Candidates and twins alternate in one array, so that one pool compiles both and a variant is ready when its pair is. */
-static int per_variant(const verifying *v) { return needs_twin(v->op) ? 2 : 1; }
+static int per_variant(const verifying *v) {
+  return needs_twin(v->op) ? 2 : 1;
+}
 
 static rgt_status render_all(verifying *v) {
   rgt__error *err = &v->op->ctx->error;
@@ -85,13 +100,17 @@ static rgt_status verify_candidate(verifying *v, rgt__candidate *c, rgt__candida
   if (failed) return tell(v, c->text, failed->outcome, NULL, failed->reason) ? RGT_EINTERRUPTED : RGT_OK;
   rgt_status status = rgt__candidate_load(&v->in.maker, c, &v->op->ctx->error);
   if (status == RGT_OK) status = rgt__candidate_load(&v->in.maker, twin, &v->op->ctx->error);
-  rgt__candidate_callable own = {.candidate = c, .form = v->in.maker.facts.form}, exact = {.candidate = twin, .form = v->in.maker.facts.form};
+  rgt__candidate_callable own = {.candidate = c, .form = v->in.maker.facts.form},
+                          exact = {.candidate = twin, .form = v->in.maker.facts.form};
   rgt__callable call = rgt__callable_candidate(&own, d), call_exact = rgt__callable_candidate(&exact, d);
   if (status == RGT_OK) status = both_passes(v, &call, &call_exact, &c->numeric, &r);
   rgt__candidate_unload(d, c);
   rgt__candidate_unload(d, twin);
   if (status != RGT_OK) return status;
-  if (own.n_runs == 0) return tell(v, c->text, RGT_TRIAL_INFEASIBLE, NULL, "its program is not valid for any problem that would verify it") ? RGT_EINTERRUPTED : RGT_OK;
+  if (own.n_runs == 0)
+    return tell(v, c->text, RGT_TRIAL_INFEASIBLE, NULL, "its program is not valid for any problem that would verify it")
+               ? RGT_EINTERRUPTED
+               : RGT_OK;
   return tell(v, c->text, r.status == RGT_OK ? RGT_TRIAL_OK : RGT_TRIAL_WRONG, &r, r.reason) ? RGT_EINTERRUPTED : RGT_OK;
 }
 
@@ -124,12 +143,18 @@ rgt_status rgt_verify(rgt_op *op, const rgt_verify_options *options, rgt_verify_
   verifying v = {.op = op, .o = options ? options : &defaults, .fn = fn, .user = user};
   rgt__error *err = &op->ctx->error;
   if (v.o->struct_size != sizeof *v.o)
-    return rgt__error_set(err, RGT_EINVAL, "rgt_verify_options.struct_size is %zu; this library's is %zu", v.o->struct_size, sizeof *v.o);
-  if (v.o->rows < 0 || v.o->rows > RGT_COUNT_MAX) return rgt__error_set(err, RGT_EINVAL, "rows is %lld; it can be 0 (256) to 2147483647", (long long)v.o->rows);
+    return rgt__error_set(err, RGT_EINVAL, "rgt_verify_options.struct_size is %zu; this library's is %zu", v.o->struct_size,
+                          sizeof *v.o);
+  if (v.o->rows < 0 || v.o->rows > RGT_COUNT_MAX)
+    return rgt__error_set(err, RGT_EINVAL, "rows is %lld; it can be 0 (256) to 2147483647", (long long)v.o->rows);
   int builtin = v.o->variant && strcmp(v.o->variant, "builtin") == 0;
   if (builtin && (strcmp(op->ctx->device->ops->kind, "cpu") != 0 || !rgt__builtin_supports(&op->desc)))
     return rgt__error_set(err, RGT_EINVAL, "variant \"builtin\" is the CPU's, for f32");
-  rgt__verify_plan plan = {.op = op->desc, .form = op->options.weight_form, .rows = v.o->rows, .seed = v.o->seed ? v.o->seed : 1, .data = v.o->data,
+  rgt__verify_plan plan = {.op = op->desc,
+                           .form = op->options.weight_form,
+                           .rows = v.o->rows,
+                           .seed = v.o->seed ? v.o->seed : 1,
+                           .data = v.o->data,
                            .align_bytes = op->options.align_bytes};
   rgt_status status = rgt__inspect_open(op, NULL, builtin ? NULL : v.o->variant, v.o->sample, v.o->seed, !builtin, &v.in);
   if (status == RGT_OK) status = rgt__verify_open(&plan, &v.verify, err);
@@ -139,6 +164,7 @@ rgt_status rgt_verify(rgt_op *op, const rgt_verify_options *options, rgt_verify_
   rgt__free(v.compiled);
   rgt__verify_free(v.verify);
   rgt__inspect_close(&v.in);
-  if (status == RGT_OK && v.n_wrong > 0) status = rgt__error_set(err, RGT_EWRONG, "%d variant%s wrong", v.n_wrong, v.n_wrong == 1 ? " is" : "s are");
+  if (status == RGT_OK && v.n_wrong > 0)
+    status = rgt__error_set(err, RGT_EWRONG, "%d variant%s wrong", v.n_wrong, v.n_wrong == 1 ? " is" : "s are");
   return status;
 }

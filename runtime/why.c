@@ -7,13 +7,9 @@
 #include "runtime/builtin.h"
 #include "runtime/prepare.h"
 
-static void standing_text(const rgt__tunedb_standing *s, char text[RGT_VARIANT_TEXT_MAX]) {
-  snprintf(text, RGT_VARIANT_TEXT_MAX, "%s%s%s", s->family, s->params[0] ? ":" : "", s->params);
-}
-
 static void fill_found(const rgt__choice *c, rgt_why_info *info) {
   const rgt__tunedb_standing *w = &c->found.winner, *second = &c->found.runner_up;
-  standing_text(w, info->variant);
+  rgt__context_variant_text(w, info->variant);
   snprintf(info->stored_signature, sizeof info->stored_signature, "%s", c->found.signature);
   info->time_ps = w->time_ps;
   info->low_ps = w->low_ps;
@@ -21,7 +17,7 @@ static void fill_found(const rgt__choice *c, rgt_why_info *info) {
   info->ratio = (double)w->ratio_ppm / 1e6;
   info->n_runs = w->n_runs;
   if (!c->found.has_runner_up) return;
-  standing_text(second, info->runner_up);
+  rgt__context_variant_text(second, info->runner_up);
   if (w->ratio_ppm > 0) info->margin = (double)second->ratio_ppm / (double)w->ratio_ppm - 1;
 }
 
@@ -35,8 +31,8 @@ static void fill_note(const rgt_op *op, int64_t rows, const rgt__choice *c, rgt_
   else if (tuned == bucket)
     snprintf(info->note, sizeof info->note, "%lld rows fall in the tuned bucket %lld", asked, tuned);
   else
-    snprintf(info->note, sizeof info->note, "%lld rows fall in bucket %lld, which is not tuned; %lld is the %s tuned one", asked, bucket, tuned,
-             tuned > bucket ? "next larger" : "largest");
+    snprintf(info->note, sizeof info->note, "%lld rows fall in bucket %lld, which is not tuned; %lld is the %s tuned one",
+             asked, bucket, tuned, tuned > bucket ? "next larger" : "largest");
 }
 
 rgt_status rgt_why(rgt_op *op, int64_t rows, rgt_why_info *info) {
@@ -45,12 +41,14 @@ rgt_status rgt_why(rgt_op *op, int64_t rows, rgt_why_info *info) {
   rgt__signature_text text;
   rgt__tunedb_signature sig;
   rgt__variant v;
-  if (rows < 1 || rows > RGT_COUNT_MAX) return rgt__error_set(&ctx->error, RGT_EINVAL, "rows is %lld; it can be 1 to 2147483647", (long long)rows);
+  if (rows < 1 || rows > RGT_COUNT_MAX)
+    return rgt__error_set(&ctx->error, RGT_EINVAL, "rows is %lld; it can be 1 to 2147483647", (long long)rows);
   rgt__choice *choice = rgt__alloc_zero(1, sizeof *choice);
   if (!choice) return rgt__error_nomem(&ctx->error, sizeof *choice);
   rgt_why_info out;
   memset(&out, 0, sizeof out);
-  rgt_status status = op->options.batch_invariant && ctx->mode != RGT_MODE_OFF ? rgt__prepare_class(op, class_name, sizeof class_name) : RGT_OK;
+  rgt_status status =
+      op->options.batch_invariant && ctx->mode != RGT_MODE_OFF ? rgt__prepare_class(op, class_name, sizeof class_name) : RGT_OK;
   if (status == RGT_OK) status = rgt__prepare_choose(op, rows, class_name, choice);
   if (status == RGT_OK) status = rgt__op_signature(op, rgt__number_bucket(rows), op->options.skew, &text, &sig, &ctx->error);
   if (status == RGT_OK) {

@@ -39,7 +39,8 @@ typedef struct rgt__worker_ops {
   /* round -- one batch of each candidate, in the given order, each long enough for the clock. A candidate whose program is not
    * valid for the task, or whose workspace does not fit, gets call_ps -1. */
   rgt_status (*round)(rgt__worker *w, rgt__candidate *const *c, int n, rgt__worker_sample *samples, rgt__error *err);
-  /* loop -- one batch of the plain loop: for each row, its group's weights, scalar C, one thread. call_ps -1 where there is none. */
+  /* loop -- one batch of the plain loop: for each row, its group's weights, scalar C, one thread. call_ps -1 where there is
+   * none. */
   rgt_status (*loop)(rgt__worker *w, rgt__worker_sample *sample, rgt__error *err);
   void (*close)(rgt__worker *w);
 } rgt__worker_ops;
@@ -49,7 +50,7 @@ struct rgt__worker {
 };
 
 /* rgt__worker_open_local -- a worker in this process, for one op. maker and device are borrowed. */
-rgt_status rgt__worker_open_local(const rgt__candidate_maker *maker, const rgt_op_desc *op, const rgt_case *data, uint64_t verify_seed,
-                                  int64_t verify_rows, rgt__worker **out, rgt__error *err);
+rgt_status rgt__worker_open_local(const rgt__candidate_maker *maker, const rgt_op_desc *op, const rgt_case *data,
+                                  uint64_t verify_seed, int64_t verify_rows, rgt__worker **out, rgt__error *err);
 
 #endif

@@ -2,8 +2,9 @@
  *
  * Timing: a batch is as many calls as make it a thousand times the clock's own cost and at least BATCH_PS, found once for each
  * candidate and kept. Before a batch comes one call outside it, since the candidate before it left its own data in the
- * caches; where a call is long enough to be a batch of its own, it warms itself only the first time. With a cold policy every batch
- * is one call after a flush. A clock that stands still between calls is a modelled one, which counts what ran: batches of one then.
+ * caches; where a call is long enough to be a batch of its own, it warms itself only the first time. With a cold policy every
+ * batch is one call after a flush. A clock that stands still between calls is a modelled one, which counts what ran: batches of
+ * one then.
  */
 #include <string.h>
 
@@ -14,10 +15,10 @@
 #include "runtime/plain_loop.h"
 #include "runtime/worker.h"
 
-#define BATCH_PS ((int64_t)60 * 1000 * 1000)      /* 60 us */
+#define BATCH_PS ((int64_t)60 * 1000 * 1000)       /* 60 us */
 #define LONG_CALL_PS ((int64_t)1000 * 1000 * 1000) /* 1 ms */
 
-typedef struct batch_size { /* calls of a batch, by the program that runs */
+typedef struct batch_size {        /* calls of a batch, by the program that runs */
   const rgt__candidate *candidate; /* NULL: the plain loop */
   int64_t n_calls;
 } batch_size;
@@ -72,13 +73,15 @@ static rgt_status local_begin(rgt__worker *w, const rgt__worker_task *task, rgt_
   return RGT_OK;
 }
 
-static rgt_status local_check(rgt__worker *w, rgt__candidate *c, rgt__candidate *twin, rgt__verify_result *result, rgt__error *err) {
+static rgt_status local_check(rgt__worker *w, rgt__candidate *c, rgt__candidate *twin, rgt__verify_result *result,
+                              rgt__error *err) {
   local_worker *l = (local_worker *)w;
   rgt__device *d = l->maker->device;
   rgt_status status = rgt__candidate_load(l->maker, c, err);
   if (status == RGT_OK && twin) status = rgt__candidate_load(l->maker, twin, err);
   if (status != RGT_OK) return status;
-  rgt__candidate_callable callable = {.candidate = c, .form = l->maker->facts.form}, exact = {.candidate = twin, .form = l->maker->facts.form};
+  rgt__candidate_callable callable = {.candidate = c, .form = l->maker->facts.form},
+                          exact = {.candidate = twin, .form = l->maker->facts.form};
   rgt__callable run = rgt__callable_candidate(&callable, d), run_exact = rgt__callable_candidate(&exact, d);
   status = rgt__verify_bound(l->verify, &run, &c->numeric, result, err);
   if (status == RGT_OK && result->status == RGT_OK && twin) {
@@ -184,7 +187,8 @@ static rgt_status local_loop(rgt__worker *w, rgt__worker_sample *out, rgt__error
   local_worker *l = (local_worker *)w;
   timed t = {.candidate = NULL};
   *out = (rgt__worker_sample){-1, 0};
-  if (strcmp(l->maker->device->ops->kind, "cpu") != 0 || l->task.op.dtype != RGT_F32 || l->task.form != RGT_STACKED) return RGT_OK;
+  if (strcmp(l->maker->device->ops->kind, "cpu") != 0 || l->task.op.dtype != RGT_F32 || l->task.form != RGT_STACKED)
+    return RGT_OK;
   return sample(l, &t, out, err);
 }
 
@@ -198,12 +202,16 @@ static void local_close(rgt__worker *w) {
 
 static const rgt__worker_ops local_ops = {local_begin, local_end, local_check, local_round, local_loop, local_close};
 
-rgt_status rgt__worker_open_local(const rgt__candidate_maker *maker, const rgt_op_desc *op, const rgt_case *data, uint64_t verify_seed,
-                                  int64_t verify_rows, rgt__worker **out, rgt__error *err) {
+rgt_status rgt__worker_open_local(const rgt__candidate_maker *maker, const rgt_op_desc *op, const rgt_case *data,
+                                  uint64_t verify_seed, int64_t verify_rows, rgt__worker **out, rgt__error *err) {
   local_worker *l = rgt__alloc_zero(1, sizeof *l);
   if (!l) return rgt__error_nomem(err, sizeof *l);
-  rgt__verify_plan plan = {.op = *op, .form = maker->facts.form, .rows = verify_rows, .seed = verify_seed, .data = data,
-                            .align_bytes = maker->facts.align_bytes};
+  rgt__verify_plan plan = {.op = *op,
+                           .form = maker->facts.form,
+                           .rows = verify_rows,
+                           .seed = verify_seed,
+                           .data = data,
+                           .align_bytes = maker->facts.align_bytes};
   l->base.ops = &local_ops;
   l->maker = maker;
   rgt_status status = rgt__verify_open(&plan, &l->verify, err);

@@ -137,7 +137,8 @@ static rgt_status canonical_numbers(rgt__tunedb_trial *t, rgt__error *err) {
 rgt_status rgt__accept_trial(const rgt__tunedb_trial *trial, rgt__accepted_trial *out, rgt__error *err) {
   rgt_status s = check_text("trial's family", trial->family, sizeof((rgt__tunedb_standing *)0)->family, 0, err);
   if (!s) s = check_text("trial's params", trial->params, sizeof((rgt__tunedb_standing *)0)->params, 1, err);
-  if (!s) s = check_text("trial's numeric class", trial->numeric_class, sizeof((rgt__tunedb_standing *)0)->numeric_class, 1, err);
+  if (!s)
+    s = check_text("trial's numeric class", trial->numeric_class, sizeof((rgt__tunedb_standing *)0)->numeric_class, 1, err);
   if (!s) s = check_text("trial's reason", trial->reason, SIZE_MAX, 1, err);
   if (!s) s = check_range("trial's outcome", (int64_t)trial->outcome, 0, RGT_N_OUTCOMES - 1, err);
   if (s) return s;

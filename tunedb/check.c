@@ -136,7 +136,7 @@ static rgt_status check_object(rgt__tunedb *db, sqlite3_stmt *s, void *user, rgt
 typedef struct scene_list {
   struct scene_keys {
     rgt__digest signature, place;
-  } *items;
+  } * items;
   int n, capacity;
 } scene_list;
 

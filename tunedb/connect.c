@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#define JOURNAL_WAIT_MS 1000
 #define CHECKED_PAGES 256 /* files up to a megabyte are checked whole when opened: a few milliseconds */
 
 void rgt__connect_notice(rgt__tunedb *db, const char *format, ...) {
@@ -37,17 +38,20 @@ static int64_t now_ms(void) {
 }
 
 /* Waits grow with the tries and are random, so that two processes that collided do not collide again in step. */
-static int wait_a_little(rgt__tunedb *db, int tries) {
-  int64_t now = now_ms();
-  if (tries == 0) db->busy_began_ms = now;
-  if (now - db->busy_began_ms >= db->busy_limit_ms) return 0;
+static void pause_a_little(rgt__tunedb *db, int tries) {
   uint64_t most_us = tries < 5 ? (uint64_t)1000 << tries : 32000;
   uint64_t us = 200 + rgt__random_below(&db->jitter, most_us);
   nanosleep(&(struct timespec){.tv_nsec = (long)(us * 1000)}, NULL);
-  return 1;
 }
 
-static int on_busy(void *user, int tries) { return wait_a_little(user, tries); }
+static int on_busy(void *user, int tries) {
+  rgt__tunedb *db = user;
+  int64_t now = now_ms();
+  if (tries == 0) db->busy_began_ms = now;
+  if (now - db->busy_began_ms >= db->busy_limit_ms) return 0;
+  pause_a_little(db, tries);
+  return 1;
+}
 
 void rgt__connect_close(rgt__tunedb *db) {
   rgt__statement_close_all(db);
@@ -79,10 +83,12 @@ typedef struct probe {
   int64_t application_id, version, n_objects;
 } probe;
 
-static int is_empty(const probe *p) { return p->application_id == 0 && p->version == 0 && p->n_objects == 0; }
+static int is_empty(const probe *p) {
+  return p->application_id == 0 && p->version == 0 && p->n_objects == 0;
+}
 
-/* Whose file is it? A number of the first page may be damaged alone: our tables under a foreign id, or a version that the file's
- * own history does not know. */
+/* Whose file is it? A number of the first page may be damaged alone: our tables under a foreign id, or a version that the
+ * file's own history does not know. */
 static rgt_status look(rgt__tunedb *db, probe *p, rgt__error *err) {
   int64_t n_tables = 0, newest = 0;
   rgt_status status = rgt__migrate_number(db, "SELECT count(*) FROM sqlite_schema", &p->n_objects, err);
@@ -96,8 +102,8 @@ static rgt_status look(rgt__tunedb *db, probe *p, rgt__error *err) {
   if (status) return status;
   if (p->application_id != RGT_TUNEDB_APPLICATION_ID && n_tables < 6)
     return rgt__error_set(err, RGT_EDB,
-                          "%s: is another program's database (application id 0x%llx, ours is 0x%x); name another file", db->path,
-                          (unsigned long long)p->application_id, RGT_TUNEDB_APPLICATION_ID);
+                          "%s: is another program's database (application id 0x%llx, ours is 0x%x); name another file",
+                          db->path, (unsigned long long)p->application_id, RGT_TUNEDB_APPLICATION_ID);
   if (n_tables == 6) status = rgt__migrate_number(db, "SELECT max(version) FROM history", &newest, err);
   if (status) return status;
   if (p->application_id != RGT_TUNEDB_APPLICATION_ID || n_tables < 6 || newest != p->version || p->version < 1) {
@@ -183,32 +189,41 @@ static int has_journal_mode(rgt__tunedb *db, const char *sql, const char *mode, 
   return yes;
 }
 
-/* Changing the mode needs the file for itself, and SQLite does not always wait for that. A mode that could not be had is no
- * failure: the file works in the one that it has. WAL needs shared memory, which a network file system does not have. */
+/* Changing the mode needs the file for itself, and SQLite does not always wait for that. A mode that could not be had soon is
+ * no failure: the file works in the one that it has. */
+static void change_journal(rgt__tunedb *db, const char *sql, const char *mode) {
+  int64_t end = now_ms() + JOURNAL_WAIT_MS;
+  int code;
+  for (int tries = 0; !has_journal_mode(db, sql, mode, &code) && (code & 0xFF) == SQLITE_BUSY && now_ms() < end; tries++)
+    pause_a_little(db, tries);
+}
+
+/* WAL needs shared memory, which a network file system does not have. */
 static rgt_status set_journal(rgt__tunedb *db, rgt__error *err) {
-  int on_network = rgt__path_on_network(db->path), rollback = on_network || (db->flags & RGT_TUNEDB_ROLLBACK_JOURNAL), code;
-  const char *mode = rollback ? "delete" : "wal";
+  int on_network = rgt__path_on_network(db->path), code;
+  if (on_network < 0) return rgt__error_nomem(err, strlen(db->path) + 1);
+  int rollback = on_network || (db->flags & RGT_TUNEDB_ROLLBACK_JOURNAL);
   if (on_network)
-    rgt__connect_notice(db, "%s lies on a network file system: locks there may be slow or missing; RAGTUNE_DB can name a local "
-                            "file", db->path);
-  if (!has_journal_mode(db, "PRAGMA journal_mode", mode, &code)) {
-    const char *sql = rollback ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL";
-    for (int tries = 0; !has_journal_mode(db, sql, mode, &code); tries++)
-      if ((code & 0xFF) != SQLITE_BUSY || !wait_a_little(db, tries)) break;
-  }
+    rgt__connect_notice(
+        db, "%s lies on a network file system, where locks may be slow or missing: RAGTUNE_DB can name a local file", db->path);
+  const char *mode = rollback ? "delete" : "wal";
+  if (!has_journal_mode(db, "PRAGMA journal_mode", mode, &code))
+    change_journal(db, rollback ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL", mode);
   return rgt__migrate_exec(db, rollback ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", "opening", err);
 }
 
 /* A schema from a later version is used as far as today's statements can read it. */
 static rgt_status use_newer(rgt__tunedb *db, const probe *p, rgt__error *err) {
-  static const rgt__sql_name needed[] = {RGT_SQL_RUNS,  RGT_SQL_RUN_TRIALS, RGT_SQL_STANDINGS, RGT_SQL_STANDING_TRIAL, RGT_SQL_WINNER,
-                                         RGT_SQL_SKEWS, RGT_SQL_BUCKETS,    RGT_SQL_NEAR,      RGT_SQL_WINNERS};
+  static const rgt__sql_name needed[] = {RGT_SQL_RUNS,           RGT_SQL_RUN_TRIALS, RGT_SQL_STANDINGS,
+                                         RGT_SQL_STANDING_TRIAL, RGT_SQL_WINNER,     RGT_SQL_SKEWS,
+                                         RGT_SQL_BUCKETS,        RGT_SQL_NEAR,       RGT_SQL_WINNERS};
   for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
     sqlite3_stmt *s;
     if (!rgt__statement_get(db, needed[i], &s, err)) continue;
     db->damaged = 0; /* another form is no damage */
-    return rgt__error_set(err, RGT_EDB, "%s: its schema has version %lld, this program reads up to %d; update it, or name another file",
-                            db->path, (long long)p->version, RGT_TUNEDB_VERSION);
+    return rgt__error_set(err, RGT_EDB,
+                          "%s: its schema has version %lld, this program reads up to %d; update it, or name another file",
+                          db->path, (long long)p->version, RGT_TUNEDB_VERSION);
   }
   db->damaged = 0;
   db->read_only = 1;
@@ -228,8 +243,9 @@ rgt_status rgt__connect_attach(rgt__tunedb *db, int writable, rgt__error *err) {
     if (is_empty(&p))
       status = rgt__error_set(err, RGT_EDB, "%s: holds nothing yet and cannot be written", db->path);
     else if (p.version < RGT_TUNEDB_VERSION)
-      status = rgt__error_set(err, RGT_EDB, "%s: its schema has version %lld and must be migrated to %d, but it cannot be written",
-                              db->path, (long long)p.version, RGT_TUNEDB_VERSION);
+      status =
+          rgt__error_set(err, RGT_EDB, "%s: its schema has version %lld and must be migrated to %d, but it cannot be written",
+                         db->path, (long long)p.version, RGT_TUNEDB_VERSION);
     else if (!(db->flags & RGT_TUNEDB_READ_ONLY))
       rgt__connect_notice(db, "%s cannot be written: it is read, and nothing is stored", db->path);
   } else {
@@ -250,7 +266,8 @@ rgt_status rgt__connect_file(rgt__tunedb *db, rgt__error *err) {
     return rgt__error_set(err, RGT_EDB, "%s: no such file", db->path);
   if (!exists) status = rgt__path_create(db->path, err);
   if (status) return status;
-  int writable = !reader && rgt__path_writable(db->path);
+  int writable = reader ? 0 : rgt__path_writable(db->path);
+  if (writable < 0) return rgt__error_nomem(err, strlen(db->path) + 1);
   status = rgt__connect_attach(db, writable, err);
   if (status && db->damaged && writable) return rgt__salvage(db, err);
   return status;

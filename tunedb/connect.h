@@ -4,7 +4,8 @@
 
 #include "tunedb/handle.h"
 
-/* rgt__connect_file -- opens db->path in db, making, migrating or repairing the file as tunedb.h says; sets read_only and notice. */
+/* rgt__connect_file -- opens db->path in db, making, migrating or repairing the file as tunedb.h says; sets read_only and
+ * notice. */
 rgt_status rgt__connect_file(rgt__tunedb *db, rgt__error *err);
 rgt_status rgt__connect_memory(rgt__tunedb *db, rgt__error *err);
 /* rgt__connect_raw -- a connection with our settings, its content unseen. */
@@ -12,6 +13,7 @@ rgt_status rgt__connect_raw(rgt__tunedb *db, const char *name, int sqlite_flags,
 /* rgt__connect_attach -- opens the file that is there; db->damaged says whether repair would help. */
 rgt_status rgt__connect_attach(rgt__tunedb *db, int writable, rgt__error *err);
 void rgt__connect_close(rgt__tunedb *db);
-void rgt__connect_notice(rgt__tunedb *db, const char *format, ...) __attribute__((format(printf, 2, 3))); /* adds to the notice */
+void rgt__connect_notice(rgt__tunedb *db, const char *format, ...)
+    __attribute__((format(printf, 2, 3))); /* adds to the notice */
 
 #endif

@@ -1,7 +1,7 @@
 /* derive.c -- standings and winner of one signature and place, from its trials.
  *
- * The tables standing and winner only save time: a lookup reads a few standings, fastest first, instead of every trial. They are
- * replaced whole in the transaction that adds trials.
+ * The tables standing and winner only save time: a lookup reads a few standings, fastest first, instead of every trial. They
+ * are replaced whole in the transaction that adds trials.
  */
 #include "tunedb/derive.h"
 
@@ -121,8 +121,7 @@ rgt_status rgt__derive_store(rgt__tunedb *db, const rgt__digest *signature, cons
   if (status) return status;
   status = clear(db, RGT_SQL_CLEAR_STANDINGS, signature, place, err);
   if (!status) status = clear(db, RGT_SQL_CLEAR_WINNER, signature, place, err);
-  for (int i = 0; i < d.n_standings && !status; i++)
-    status = store_standing(db, signature, place, &d, &d.standings[i], err);
+  for (int i = 0; i < d.n_standings && !status; i++) status = store_standing(db, signature, place, &d, &d.standings[i], err);
   if (!status && d.scene.n_trials > 0) status = store_winner(db, signature, place, &d, err);
   rgt__derive_free(&d);
   return status;

@@ -9,8 +9,8 @@ typedef struct rgt__derived {
   rgt__load_scene scene;
   rgt__winner_standing *standings; /* by (ratio, variant); newest is a position in scene.trials */
   int n_standings;
-  int winner, runner_up;           /* positions in standings, -1: none */
-  int complete;                    /* a final duel is among the trials */
+  int winner, runner_up; /* positions in standings, -1: none */
+  int complete;          /* a final duel is among the trials */
 } rgt__derived;
 
 /* rgt__derive_scene -- reads and derives; writes nothing. Within the caller's transaction. */

@@ -1,7 +1,7 @@
 /* find.c -- the stored winner of a signature.
  *
- * Standings lie in the order of their ratios, so the search ends a little past the best admitted one: with hundreds of trials it
- * reads a handful of rows. Only the two that are returned are looked up in full.
+ * Standings lie in the order of their ratios, so the search ends a little past the best admitted one: with hundreds of trials
+ * it reads a handful of rows. Only the two that are returned are looked up in full.
  */
 #include "tunedb/find.h"
 
@@ -27,7 +27,9 @@ typedef struct entries {
   int n, capacity;
 } entries;
 
-static int within(double v, double limit) { return limit < 0 || v <= limit; }
+static int within(double v, double limit) {
+  return limit < 0 || v <= limit;
+}
 
 static int admits(const rgt__tunedb_limits *l, const char *family, int revision, const char *params, const double numbers[5],
                   const char *numeric_class) {
@@ -225,15 +227,16 @@ rgt_status rgt__find_best(rgt__tunedb *db, const rgt__find_scene *scenes, int n,
   return status;
 }
 
-int rgt__find_any_skew(const rgt__tunedb_signature *sig) { return strcmp(sig->skew, "unknown") == 0; }
+int rgt__find_any_skew(const rgt__tunedb_signature *sig) {
+  return strcmp(sig->skew, "unknown") == 0;
+}
 
-rgt_status rgt__find_accept(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place, rgt__error *err) {
+rgt_status rgt__find_accept(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
+                            rgt__error *err) {
   rgt_status status = rgt__open_usable(db, err);
   if (!status) status = rgt__accept_signature(sig, err);
   return status ? status : rgt__accept_place(place, err);
 }
-
-#define SKEWS_MAX 16
 
 /* Every stored signature that differs from sig in its skew alone. texts holds the names. */
 static rgt_status read_skews(rgt__tunedb *db, const rgt__tunedb_signature *sig, rgt__find_scene *scenes, int *n,
@@ -250,7 +253,7 @@ static rgt_status read_skews(rgt__tunedb *db, const rgt__tunedb_signature *sig, 
   rgt__bind_int(&b, sig->align_bytes);
   rgt__bind_int(&b, sig->bucket);
   status = rgt__bind_end(db, &b, err);
-  while (!status && *n < SKEWS_MAX) {
+  while (!status && *n < RGT_FIND_SKEWS_MAX) {
     status = rgt__statement_step(db, s, &has_row, err);
     if (status || !has_row) break;
     rgt__reader r = {.s = s};
@@ -265,7 +268,7 @@ static rgt_status read_skews(rgt__tunedb *db, const rgt__tunedb_signature *sig, 
 
 static rgt_status find_once(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
                             const rgt__tunedb_limits *limits, rgt__tunedb_winner *out, rgt__error *err) {
-  rgt__find_scene scenes[SKEWS_MAX];
+  rgt__find_scene scenes[RGT_FIND_SKEWS_MAX];
   rgt__load_arena texts = {0};
   rgt__digest place_key;
   int n = 1;
@@ -292,7 +295,8 @@ rgt_status rgt__tunedb_find(rgt__tunedb *db, const rgt__tunedb_signature *sig, c
   if (status) return status;
   rgt__tunedb_winner found;
   status = find_once(db, sig, place, limits, &found, err);
-  for (int tries = 0; status && rgt__open_again(db, tries, err); tries++) status = find_once(db, sig, place, limits, &found, err);
+  for (int tries = 0; status && rgt__open_again(db, tries, err); tries++)
+    status = find_once(db, sig, place, limits, &found, err);
   if (status == RGT_EMISS)
     return rgt__error_set(err, RGT_EMISS, "%s: nothing that the limits admit is stored for %s on %s, %s", db->path, sig->text,
                           place->device_class, place->policy);

@@ -34,7 +34,7 @@ struct rgt__tunedb {
   int code;       /* SQLite's extended code of the last failure */
   dev_t file_dev; /* which file is open, to see that another one lies at the path since */
   ino_t file_ino;
-  pid_t owner;    /* no handle crosses a fork */
+  pid_t owner; /* no handle crosses a fork */
   int64_t busy_limit_ms, busy_began_ms;
   rgt__random jitter;
   char notice[1024];
@@ -46,8 +46,8 @@ struct rgt__tunedb {
 rgt_status rgt__open_usable(rgt__tunedb *db, rgt__error *err);
 /* rgt__open_writable -- and RGT_EDB where the handle is read-only. */
 rgt_status rgt__open_writable(rgt__tunedb *db, rgt__error *err);
-/* rgt__open_again -- after a call that failed, tried again `tries` times already: 1 if it met damage and may be tried once more,
- * err is empty again then. */
+/* rgt__open_again -- after a call that failed, tried again `tries` times already: 1 if it met damage and may be tried once
+ * more, err is empty again then. */
 int rgt__open_again(rgt__tunedb *db, int tries, rgt__error *err);
 
 /* rgt__statement_get -- a prepared statement, made at its first use, reset and without values. */
@@ -72,7 +72,7 @@ typedef struct rgt__binder {
 void rgt__bind_text(rgt__binder *b, const char *text);
 void rgt__bind_int(rgt__binder *b, int64_t v);
 void rgt__bind_double(rgt__binder *b, double v);
-void rgt__bind_digest(rgt__binder *b, const rgt__digest *d); /* NULL binds NULL */
+void rgt__bind_digest(rgt__binder *b, const rgt__digest *d);                      /* NULL binds NULL */
 rgt_status rgt__bind_end(rgt__tunedb *db, const rgt__binder *b, rgt__error *err); /* did every value go in? */
 /* rgt__bind_scene -- a statement whose values are a signature's and a place's key. */
 rgt_status rgt__bind_scene(rgt__tunedb *db, rgt__sql_name name, const rgt__digest *signature, const rgt__digest *place,
@@ -86,10 +86,11 @@ typedef struct rgt__reader {
 
 const char *rgt__read_text(rgt__reader *r); /* never NULL; borrowed until the next step */
 int64_t rgt__read_int(rgt__reader *r);
-int rgt__read_small(rgt__reader *r);        /* an int */
+int rgt__read_small(rgt__reader *r); /* an int */
 double rgt__read_double(rgt__reader *r);
 void rgt__read_digest(rgt__reader *r, rgt__digest *out);
-int rgt__read_null(rgt__reader *r);         /* 1, and one column on, if the value is NULL */
-rgt_status rgt__read_end(rgt__tunedb *db, const rgt__reader *r, const char *table, rgt__error *err); /* RGT_EDB if bad: damage */
+int rgt__read_null(rgt__reader *r); /* 1, and one column on, if the value is NULL */
+rgt_status rgt__read_end(rgt__tunedb *db, const rgt__reader *r, const char *table,
+                         rgt__error *err); /* RGT_EDB if bad: damage */
 
 #endif

@@ -1,8 +1,8 @@
 /* keys.c -- every key: a digest of the row's own fields.
  *
  * A key begins with what it is and the version of its form, so that no two kinds can meet. Each field is length-prefixed
- * (rgt__hash_*). A double enters as the 8 bytes of its IEEE form; accept.c has made it canonical (no NaN, no -0). A changed order
- * or set of fields changes every key: tests/tunedb/test_keys.c pins them.
+ * (rgt__hash_*). A double enters as the 8 bytes of its IEEE form; accept.c has made it canonical (no NaN, no -0). A changed
+ * order or set of fields changes every key: tests/tunedb/test_keys.c pins them.
  */
 #include "tunedb/keys.h"
 
@@ -10,7 +10,9 @@
 
 static const char *const outcome_words[RGT_N_OUTCOMES] = {"ok", "infeasible", "compile_error", "wrong", "crashed", "timed_out"};
 
-const char *rgt__keys_outcome(rgt_outcome outcome) { return outcome_words[outcome]; }
+const char *rgt__keys_outcome(rgt_outcome outcome) {
+  return outcome_words[outcome];
+}
 
 int rgt__keys_outcome_parse(const char *word, rgt_outcome *out) {
   for (int i = 0; i < RGT_N_OUTCOMES; i++) {
@@ -28,7 +30,9 @@ static void hash_double(rgt__hash *h, double v) {
   rgt__hash_int(h, bits);
 }
 
-static void hash_digest(rgt__hash *h, const rgt__digest *d) { rgt__hash_bytes(h, d->bytes, sizeof d->bytes); }
+static void hash_digest(rgt__hash *h, const rgt__digest *d) {
+  rgt__hash_bytes(h, d->bytes, sizeof d->bytes);
+}
 
 void rgt__keys_signature(const rgt__tunedb_signature *sig, rgt__digest *key) {
   rgt__hash h;

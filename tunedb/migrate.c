@@ -78,8 +78,8 @@ static rgt_status sync_file(const char *path, rgt__error *err) {
   return failed ? rgt__error_set(err, RGT_EDB, "%s: cannot be written: %s", path, strerror(code)) : RGT_OK;
 }
 
-/* A second connection reads what was committed, while the caller's transaction keeps writers out. The name is taken only when the
- * copy is whole. */
+/* A second connection reads what was committed, while the caller's transaction keeps writers out. The name is taken only when
+ * the copy is whole. */
 static rgt_status back_up(rgt__tunedb *db, int version, rgt__error *err) {
   char stamp[32], *temp = NULL;
   rgt__buffer name = {0};
@@ -122,8 +122,8 @@ static rgt_status run_steps(rgt__tunedb *db, const rgt__migrate_step *steps, int
     reached++;
   }
   if (!status && reached != version)
-    status = rgt__error_set(err, RGT_EDB, "%s: its schema has version %d, and no way leads from %d to %d", db->path, from, reached,
-                            version);
+    status = rgt__error_set(err, RGT_EDB, "%s: its schema has version %d, and no way leads from %d to %d", db->path, from,
+                            reached, version);
   return status ? rgt__error_prefix(err, status, "migrating from version %d", from) : RGT_OK;
 }
 

@@ -1,8 +1,8 @@
 /* nearest.c -- the winner of the closest shape, and the buckets that are stored for one.
  *
- * Signatures of one class, bucket, form, order and a fitting alignment come through an index; distances are computed here, and the
- * closest one that has an admitted winner is taken. Distances are rounded to millionths of an octave, so that two ways of adding
- * up the same sum cannot order two shapes differently.
+ * Signatures of one class, bucket, form, order and a fitting alignment come through an index; distances are computed here, and
+ * the closest one that has an admitted winner is taken. Distances are rounded to millionths of an octave, so that two ways of
+ * adding up the same sum cannot order two shapes differently.
  */
 #include "tunedb/find.h"
 
@@ -18,7 +18,9 @@
 typedef struct near_shape {
   rgt__find_scene scene;
   int64_t distance;
-  int other_skew;
+  int other_skew;      /* than the one that is asked for */
+  const char *op_text; /* where any skew will do: shapes that differ in it alone are looked at together; else "" and 0 */
+  int align_bytes;
 } near_shape;
 
 typedef struct near_list {
@@ -27,7 +29,9 @@ typedef struct near_list {
   rgt__load_arena texts;
 } near_list;
 
-static double octaves(int64_t a, int64_t b) { return fabs(log2((double)(a > 0 ? a : 1)) - log2((double)(b > 0 ? b : 1))); }
+static double octaves(int64_t a, int64_t b) {
+  return fabs(log2((double)(a > 0 ? a : 1)) - log2((double)(b > 0 ? b : 1)));
+}
 
 static int64_t distance_of(const rgt__tunedb_signature *a, const rgt__tunedb_signature *b) {
   double sum = octaves(a->n_in, b->n_in) + octaves(a->n_hidden, b->n_hidden) + octaves(a->n_out, b->n_out) +
@@ -39,12 +43,25 @@ static int compare_shapes(const void *pa, const void *pb) {
   const near_shape *a = pa, *b = pb;
   if (a->distance != b->distance) return a->distance < b->distance ? -1 : 1;
   if (a->other_skew != b->other_skew) return a->other_skew - b->other_skew;
-  return strcmp(a->scene.text, b->scene.text);
+  int c = strcmp(a->op_text, b->op_text);
+  if (c == 0) c = (a->align_bytes < b->align_bytes) - (a->align_bytes > b->align_bytes); /* the better fit */
+  return c ? c : strcmp(a->scene.text, b->scene.text);
+}
+
+/* Of one shape, the scenes of all its skews; at most max of them. */
+static int gather_skews(const near_shape *shapes, int n, rgt__find_scene *scenes, int max) {
+  int count = 0;
+  while (count < n && count < max && shapes[count].align_bytes == shapes[0].align_bytes &&
+         strcmp(shapes[count].op_text, shapes[0].op_text) == 0) {
+    scenes[count] = shapes[count].scene;
+    count++;
+  }
+  return count;
 }
 
 static rgt_status read_shapes(rgt__tunedb *db, const rgt__tunedb_signature *sig, near_list *list, rgt__error *err) {
   sqlite3_stmt *s;
-  int has_row;
+  int has_row, any_skew = rgt__find_any_skew(sig);
   rgt_status status = rgt__statement_get(db, RGT_SQL_NEAR, &s, err);
   if (status) return status;
   rgt__binder b = {.s = s};
@@ -65,7 +82,9 @@ static rgt_status read_shapes(rgt__tunedb *db, const rgt__tunedb_signature *sig,
     rgt__load_signature_row(&r, NULL, &shape->scene.signature, &stored);
     shape->scene.text = rgt__load_copy(&list->texts, stored.text);
     shape->distance = distance_of(sig, &stored);
-    shape->other_skew = !rgt__find_any_skew(sig) && strcmp(stored.skew, sig->skew) != 0;
+    shape->other_skew = !any_skew && strcmp(stored.skew, sig->skew) != 0;
+    shape->op_text = any_skew ? rgt__load_copy(&list->texts, stored.op_text) : "";
+    shape->align_bytes = any_skew ? stored.align_bytes : 0;
     status = rgt__read_end(db, &r, "signature", err);
     list->n++;
   }
@@ -76,6 +95,7 @@ static rgt_status read_shapes(rgt__tunedb *db, const rgt__tunedb_signature *sig,
 static rgt_status nearest_once(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
                                const rgt__tunedb_limits *limits, rgt__tunedb_winner *out, rgt__error *err) {
   near_list list = {0};
+  rgt__find_scene scenes[RGT_FIND_SKEWS_MAX];
   *out = (rgt__tunedb_winner){0};
   rgt__digest place_key;
   rgt__keys_place(place, RGT_CLOCK_MEASURED, &place_key);
@@ -85,8 +105,11 @@ static rgt_status nearest_once(rgt__tunedb *db, const rgt__tunedb_signature *sig
   if (!status) {
     if (list.n > 0) qsort(list.items, (size_t)list.n, sizeof *list.items, compare_shapes);
     status = RGT_EMISS;
-    for (int i = 0; i < list.n && status == RGT_EMISS; i++)
-      status = rgt__find_best(db, &list.items[i].scene, 1, &place_key, limits, out, err);
+    for (int i = 0, n; i < list.n && status == RGT_EMISS; i += n) {
+      n = rgt__find_any_skew(sig) ? gather_skews(list.items + i, list.n - i, scenes, RGT_FIND_SKEWS_MAX) : 1;
+      if (n == 1) scenes[0] = list.items[i].scene;
+      status = rgt__find_best(db, scenes, n, &place_key, limits, out, err);
+    }
   }
   status = rgt__statement_end(db, status, err);
   rgt__free(list.items);

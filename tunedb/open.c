@@ -51,11 +51,17 @@ void rgt__tunedb_close(rgt__tunedb *db) {
   free_handle(db);
 }
 
-const char *rgt__tunedb_path(const rgt__tunedb *db) { return db->path; }
+const char *rgt__tunedb_path(const rgt__tunedb *db) {
+  return db->path;
+}
 
-const char *rgt__tunedb_notice(const rgt__tunedb *db) { return db->notice; }
+const char *rgt__tunedb_notice(const rgt__tunedb *db) {
+  return db->notice;
+}
 
-int rgt__tunedb_is_read_only(const rgt__tunedb *db) { return db->read_only; }
+int rgt__tunedb_is_read_only(const rgt__tunedb *db) {
+  return db->read_only;
+}
 
 static rgt_status reopen(rgt__tunedb *db, rgt__error *err) {
   if (db->sql) rgt__connect_close(db);
@@ -84,8 +90,8 @@ rgt_status rgt__open_writable(rgt__tunedb *db, rgt__error *err) {
   return rgt__error_set(err, RGT_EDB, "%s: is open for reading only; nothing can be stored", db->path);
 }
 
-/* First a look at the whole file: another process may have repaired or migrated it, and a healthy file must not be moved. If the
- * call then meets damage again, it is of a kind that SQLite's check does not see. */
+/* First a look at the whole file: another process may have repaired or migrated it, and a healthy file must not be moved. If
+ * the call then meets damage again, it is of a kind that SQLite's check does not see. */
 int rgt__open_again(rgt__tunedb *db, int tries, rgt__error *err) {
   if (tries > 1 || !db->damaged || db->read_only || db->in_memory) return 0;
   rgt_status status;

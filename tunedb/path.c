@@ -110,7 +110,8 @@ rgt_status rgt__path_create(const char *path, rgt__error *err) {
 
 int rgt__path_writable(const char *path) {
   char *folder = rgt__path_folder(path);
-  int yes = folder && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 && faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0;
+  if (!folder) return -1;
+  int yes = faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 && faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0;
   rgt__free(folder);
   return yes;
 }
@@ -161,7 +162,8 @@ rgt_status rgt__path_aside(const char *path, char **aside, rgt__error *err) {
   char *name = free_name(path);
   if (!name) return rgt__error_nomem(err, strlen(path) + 96);
   if (rename(path, name) != 0) {
-    rgt_status status = rgt__error_set(err, RGT_EDB, "%s: is damaged and cannot be moved to %s: %s", path, name, strerror(errno));
+    rgt_status status =
+        rgt__error_set(err, RGT_EDB, "%s: is damaged and cannot be moved to %s: %s", path, name, strerror(errno));
     rgt__free(name);
     return status;
   }
@@ -205,7 +207,8 @@ int rgt__path_network_kind(unsigned long type) {
 int rgt__path_on_network(const char *path) {
   struct statfs fs;
   char *folder = rgt__path_folder(path);
-  int yes = folder && statfs(folder, &fs) == 0 && rgt__path_network_kind((unsigned long)fs.f_type);
+  if (!folder) return -1;
+  int yes = statfs(folder, &fs) == 0 && rgt__path_network_kind((unsigned long)fs.f_type);
   rgt__free(folder);
   return yes;
 }

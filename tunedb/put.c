@@ -120,7 +120,8 @@ static rgt_status accept_all(const rgt__tunedb_signature *sig, const rgt__tunedb
   rgt_status status = rgt__accept_signature(sig, err);
   if (!status) status = rgt__accept_place(place, err);
   if (!status && (n < 0 || (n > 0 && !trials)))
-    status = rgt__error_set(err, RGT_EINVAL, "tuned database: %d trials at %s; give an array", n, trials ? "an address" : "NULL");
+    status =
+        rgt__error_set(err, RGT_EINVAL, "tuned database: %d trials at %s; give an array", n, trials ? "an address" : "NULL");
   rgt__accepted_trial accepted;
   for (int i = 0; i < n && !status; i++) {
     status = rgt__accept_trial(&trials[i], &accepted, err);
@@ -183,7 +184,8 @@ static rgt_status miss_once(rgt__tunedb *db, const rgt__tunedb_signature *sig, c
 }
 
 /* A lookup must not fail, nor wait, because it could not be counted. */
-rgt_status rgt__tunedb_miss(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place, rgt__error *err) {
+rgt_status rgt__tunedb_miss(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
+                            rgt__error *err) {
   rgt_status status = rgt__open_usable(db, err);
   if (!status) status = rgt__accept_signature(sig, err);
   if (!status) status = rgt__accept_place(place, err);

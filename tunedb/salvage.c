@@ -152,8 +152,8 @@ static int is_another_file(const rgt__tunedb *db) {
   return stat(db->path, &st) != 0 || st.st_dev != db->file_dev || st.st_ino != db->file_ino;
 }
 
-/* Under the folder's lock: of several processes that found the damage, the first one moves the file, and the others find another
- * one when they look again. */
+/* Under the folder's lock: of several processes that found the damage, the first one moves the file, and the others find
+ * another one when they look again. */
 rgt_status rgt__salvage(rgt__tunedb *db, rgt__error *err) {
   char *aside = NULL;
   int lock = rgt__path_lock(db->path);

@@ -3,12 +3,12 @@
 #define RGT_TUNEDB_SQL_H
 
 #define RGT_SQL_RUN_COLUMNS "r.key, r.id, r.toolchain, r.driver, r.conditions, r.version, r.started_utc_s "
-#define RGT_SQL_SIGNATURE_COLUMNS                                                                                              \
-  "g.key, g.text, g.op_text, g.op_class, g.n_in, g.n_hidden, g.n_out, g.groups, g.bucket, g.skew, g.form, g.row_order, "       \
+#define RGT_SQL_SIGNATURE_COLUMNS                                                                                        \
+  "g.key, g.text, g.op_text, g.op_class, g.n_in, g.n_hidden, g.n_out, g.groups, g.bucket, g.skew, g.form, g.row_order, " \
   "g.align_bytes "
-#define RGT_SQL_TRIAL_COLUMNS                                                                                                  \
-  "t.key, t.variant, v.family, v.revision, v.params, t.rank, t.is_default, t.template_digest, t.code, t.outcome, t.reason, "   \
-  "t.final, t.time_ps, t.low_ps, t.high_ps, t.default_ps, t.ratio_ppm, t.ratio_low_ppm, t.ratio_high_ppm, t.n_samples, "       \
+#define RGT_SQL_TRIAL_COLUMNS                                                                                                \
+  "t.key, t.variant, v.family, v.revision, v.params, t.rank, t.is_default, t.template_digest, t.code, t.outcome, t.reason, " \
+  "t.final, t.time_ps, t.low_ps, t.high_ps, t.default_ps, t.ratio_ppm, t.ratio_low_ppm, t.ratio_high_ppm, t.n_samples, "     \
   "t.error_share, t.p1, t.p2, t.u_h, t.alpha, t.beta, t.numeric_class "
 /* CROSS JOIN keeps the order: a run's trials, then each one's variant. */
 #define RGT_SQL_TRIALS "SELECT " RGT_SQL_TRIAL_COLUMNS "FROM trial t CROSS JOIN variant v ON v.key = t.variant WHERE t.run = ?"
@@ -37,7 +37,8 @@
   X(RGT_SQL_RUN_TRIALS_BACKWARDS, RGT_SQL_TRIALS " ORDER BY t.key DESC")                                                       \
   X(RGT_SQL_STANDINGS,                                                                                                         \
     "SELECT s.ratio_ppm, s.ratio_low_ppm, s.ratio_high_ppm, s.variant, v.family, v.revision, v.params, s.run, s.trial, "       \
-    "s.n_runs, s.is_default, s.rank, s.p1, s.p2, s.u_h, s.alpha, s.beta, s.numeric_class FROM standing s CROSS JOIN variant v " \
+    "s.n_runs, s.is_default, s.rank, s.p1, s.p2, s.u_h, s.alpha, s.beta, s.numeric_class FROM standing s CROSS JOIN variant "  \
+    "v "                                                                                                                       \
     "ON v.key = s.variant WHERE s.signature = ? AND s.place = ? ORDER BY s.ratio_ppm, s.variant")                              \
   X(RGT_SQL_STANDING_TRIAL,                                                                                                    \
     "SELECT r.toolchain, " RGT_SQL_TRIAL_COLUMNS "FROM trial t CROSS JOIN variant v ON v.key = t.variant CROSS JOIN run r ON " \
@@ -69,7 +70,7 @@
   X(RGT_SQL_DROP_WINNERS, "DELETE FROM winner")                                                                                \
   X(RGT_SQL_QUICK_CHECK, "PRAGMA quick_check(1)")                                                                              \
   X(RGT_SQL_FOREIGN_KEY_CHECK, "PRAGMA foreign_key_check")                                                                     \
-  X(RGT_SQL_UNKNOWN_OBJECTS,                                                                                                   \
-    "SELECT type, name FROM sqlite_schema WHERE type NOT IN ('table', 'index') ORDER BY name LIMIT 1")
+  X(RGT_SQL_UNKNOWN_OBJECTS, "SELECT type, name FROM sqlite_schema WHERE type NOT IN ('table', 'index') ORDER BY name LIMIT "  \
+                             "1")
 
 #endif

@@ -12,16 +12,23 @@ static const char *const texts[RGT_N_SQL] = {
 /* What to do about it: the half of the line that SQLite does not know. */
 static const char *advice(int primary_code) {
   switch (primary_code) {
-  case SQLITE_FULL: return "the disk is full; make room, what was stored before is kept";
+  case SQLITE_FULL:
+    return "the disk is full; make room, what was stored before is kept";
   case SQLITE_READONLY:
-  case SQLITE_PERM: return "it cannot be written; look at the permissions of the file and its folder";
+  case SQLITE_PERM:
+    return "it cannot be written; look at the permissions of the file and its folder";
   case SQLITE_BUSY:
-  case SQLITE_LOCKED: return "another process keeps it locked; try again later or name another file";
+  case SQLITE_LOCKED:
+    return "another process keeps it locked; try again later or name another file";
   case SQLITE_CORRUPT:
-  case SQLITE_NOTADB: return "the file is damaged; opening it again moves it aside and keeps what can be read";
-  case SQLITE_CANTOPEN: return "look at the folder's permissions";
-  case SQLITE_IOERR: return "reading or writing failed; look at the disk and its free space";
-  default: return NULL;
+  case SQLITE_NOTADB:
+    return "the file is damaged; opening it again moves it aside and keeps what can be read";
+  case SQLITE_CANTOPEN:
+    return "look at the folder's permissions";
+  case SQLITE_IOERR:
+    return "reading or writing failed; look at the disk and its free space";
+  default:
+    return NULL;
   }
 }
 
@@ -106,9 +113,13 @@ void rgt__bind_text(rgt__binder *b, const char *text) {
   bound(b, sqlite3_bind_text(b->s, b->column + 1, text, -1, SQLITE_STATIC));
 }
 
-void rgt__bind_int(rgt__binder *b, int64_t v) { bound(b, sqlite3_bind_int64(b->s, b->column + 1, v)); }
+void rgt__bind_int(rgt__binder *b, int64_t v) {
+  bound(b, sqlite3_bind_int64(b->s, b->column + 1, v));
+}
 
-void rgt__bind_double(rgt__binder *b, double v) { bound(b, sqlite3_bind_double(b->s, b->column + 1, v)); }
+void rgt__bind_double(rgt__binder *b, double v) {
+  bound(b, sqlite3_bind_double(b->s, b->column + 1, v));
+}
 
 void rgt__bind_digest(rgt__binder *b, const rgt__digest *d) {
   if (d)

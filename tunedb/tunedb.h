@@ -17,8 +17,10 @@ enum { RGT_TUNEDB_READ_ONLY = 1, RGT_TUNEDB_MUST_EXIST = 2 };
 /* rgt__tunedb_open -- path NULL or ":memory:": in memory. Makes file (0600) and folder (0700), migrates an older schema in one
  * transaction after a backup. Local file systems use WAL, others (statfs) a rollback journal.
  * A file that is no database, or damaged, is moved aside to "<path>.corrupt-<UTC time>" and a new one begun (trials that can
- * still be read are salvaged into it); a newer schema, or one that cannot be written, opens read-only: rgt__tunedb_notice says so.
- * RGT_EDB: path and reason. RGT_ENOMEM. */
+ * still be read are salvaged into it); a newer schema, or one that cannot be written, opens read-only: rgt__tunedb_notice says
+ * so. Damage that only a later call meets is treated the same way within that call, and so is a file that was deleted or
+ * replaced. With RGT_TUNEDB_READ_ONLY nothing is moved or made. Another program's database is refused, never moved. RGT_EDB:
+ * path and reason. RGT_ENOMEM. RGT_EINVAL: out is NULL. */
 rgt_status rgt__tunedb_open(const char *path, unsigned flags, rgt__tunedb **out, rgt__error *err);
 void rgt__tunedb_close(rgt__tunedb *db);
 const char *rgt__tunedb_path(const rgt__tunedb *db);   /* ":memory:" if none */
@@ -29,9 +31,10 @@ int rgt__tunedb_is_read_only(const rgt__tunedb *db);
 
 /* All texts are borrowed by calls that take these structs. */
 typedef struct rgt__tunedb_signature {
-  const char *text;      /* canonical signature, the key's content */
+  const char *text; /* canonical signature, the key's content */
   const char *op_text;
-  const char *op_class;  /* the op text without its dims and groups, e.g. "mlp:f32:relu:b12:nk:i64": nearest looks within one class */
+  const char
+      *op_class; /* the op text without its dims and groups, e.g. "mlp:f32:relu:b12:nk:i64": nearest looks within one class */
   int64_t n_in, n_hidden, n_out, groups;
   int64_t bucket;
   const char *skew, *form, *order; /* words */
@@ -40,33 +43,33 @@ typedef struct rgt__tunedb_signature {
 
 typedef struct rgt__tunedb_place { /* where and how it was timed: what makes ratios of a variant comparable over runs */
   const char *device_class;
-  const char *policy;    /* "warm:stream:threads=2" */
+  const char *policy; /* "warm:stream:threads=2" */
 } rgt__tunedb_place;
 
 typedef struct rgt__tunedb_run { /* one search of one signature on one device by one process */
-  rgt__digest id;        /* random; set by rgt__tunedb_run_new */
-  const char *toolchain; /* compiler version, build-id, options: no paths, no times */
-  const char *driver;    /* "" on the CPU */
-  const char *conditions; /* load, frequency governor, ...: free text without host names */
-  const char *version;   /* RGT_VERSION */
+  rgt__digest id;                /* random; set by rgt__tunedb_run_new */
+  const char *toolchain;         /* compiler version, build-id, options: no paths, no times */
+  const char *driver;            /* "" on the CPU */
+  const char *conditions;        /* load, frequency governor, ...: free text without host names */
+  const char *version;           /* RGT_VERSION */
   int64_t started_utc_s;
 } rgt__tunedb_run;
 
 typedef struct rgt__tunedb_trial {
   const char *family;
   int revision;
-  int rank;              /* of the family: simpler first */
-  const char *params;    /* canonical, "" if none */
-  int is_default;        /* the op's default variant on that device */
+  int rank;           /* of the family: simpler first */
+  const char *params; /* canonical, "" if none */
+  int is_default;     /* the op's default variant on that device */
   rgt__digest template_digest;
-  rgt__digest code;      /* code key; zero where nothing was compiled */
+  rgt__digest code; /* code key; zero where nothing was compiled */
   rgt_outcome outcome;
-  const char *reason;    /* "" if ok */
-  int final;             /* of the closing duel */
+  const char *reason; /* "" if ok */
+  int final;          /* of the closing duel */
   /* of RGT_TRIAL_OK */
   int64_t time_ps, low_ps, high_ps; /* median and its interval */
-  int64_t default_ps;    /* the default variant in the same run and round */
-  int64_t ratio_ppm;     /* time / default, parts per million, of interleaved samples */
+  int64_t default_ps;               /* the default variant in the same run and round */
+  int64_t ratio_ppm;                /* time / default, parts per million, of interleaved samples */
   int64_t ratio_low_ppm, ratio_high_ppm;
   int n_samples;
   double error_share;
@@ -75,20 +78,24 @@ typedef struct rgt__tunedb_trial {
   const char *numeric_class;
 } rgt__tunedb_trial;
 
-/* rgt__tunedb_run_new -- fills run->id from the system's random source. RGT_EIO. */
+/* rgt__tunedb_run_new -- fills run->id from the system's random source, nothing else. RGT_EIO. */
 rgt_status rgt__tunedb_run_new(rgt__tunedb_run *run, rgt__error *err);
 
-/* rgt__tunedb_put -- one batch in one short immediate transaction (busy timeout with jitter): run, signature, place and trials, and
- * the derived winners of that signature and place. All or nothing. Repeating a trial changes nothing.
+/* rgt__tunedb_put -- one batch in one short immediate transaction (busy timeout with jitter): run, signature, place and trials,
+ * and the derived winners of that signature and place. All or nothing. Repeating a trial changes nothing. One run id may be
+ * used for several signatures. Times of trials that are not ok are stored as 0; reason and conditions are cut at 1,023 bytes.
+ * RGT_EINVAL (a NULL or too long text, a time or ratio that is none: which trial, which field, what would be right),
  * RGT_EDB (path, what failed, what to do: disk full, read-only, locked), RGT_ENOMEM. */
-rgt_status rgt__tunedb_put(rgt__tunedb *db, const rgt__tunedb_run *run, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place, const rgt__tunedb_trial *trials, int n, rgt__error *err);
+rgt_status rgt__tunedb_put(rgt__tunedb *db, const rgt__tunedb_run *run, const rgt__tunedb_signature *sig,
+                           const rgt__tunedb_place *place, const rgt__tunedb_trial *trials, int n, rgt__error *err);
 
 /* ---- what is found ----------------------------------------------------------------------------------------- */
 
-typedef struct rgt__tunedb_limits { /* admission of the op handle; negative: no limit */
+typedef struct rgt__tunedb_limits { /* admission of the op handle; negative: no limit; what equals a limit is admitted */
   double max_p, max_u_h, max_alpha, max_beta;
   const char *numeric_class; /* only this class; NULL: any */
-  /* admit -- non-zero where the caller knows this variant (its family and revision are there, its params in the space); NULL: any */
+  /* admit -- non-zero where the caller knows this variant (its family and revision are there, its params in the space); NULL:
+   * any */
   int (*admit)(void *user, const char *family, int revision, const char *params);
   void *admit_user;
 } rgt__tunedb_limits;
@@ -97,8 +104,8 @@ typedef struct rgt__tunedb_standing { /* one variant's place among the trials; t
   char family[64], params[192], numeric_class[64];
   int revision, rank, is_default;
   rgt__digest template_digest, code;
-  char toolchain[256];   /* of its newest run */
-  int64_t time_ps, low_ps, high_ps, default_ps; /* of its newest run */
+  char toolchain[256];                              /* of its newest run */
+  int64_t time_ps, low_ps, high_ps, default_ps;     /* of its newest run */
   int64_t ratio_ppm, ratio_low_ppm, ratio_high_ppm; /* median over runs; the interval of the newest */
   double error_share;
   double p1, p2, u_h, alpha, beta;
@@ -109,35 +116,48 @@ typedef struct rgt__tunedb_winner {
   char signature[256], device_class[256], policy[128];
   rgt__tunedb_standing winner, runner_up;
   int has_runner_up;
-  int exact;             /* 0: from rgt__tunedb_nearest */
-  int n_trials;          /* of that signature and place, all outcomes */
-  int complete;          /* a final duel is among them: the search ended; else it was cut short */
+  int exact;    /* 0: from rgt__tunedb_nearest */
+  int n_trials; /* of that signature and place, all outcomes */
+  int complete; /* a final duel is among them: the search ended; else it was cut short */
 } rgt__tunedb_winner;
 
-/* Winner = smallest median ratio over runs (a run's ratio: its trial with most samples); within max(2 %, the interval) of the
- * best, ties go to the default, then the smaller rank, then canonical text. A pure function of the set of trials, whatever their order.
+/* Winner (winner.h has the rules in full) = smallest median ratio over runs (of an even number the lower one of the middle two;
+ * a run's ratio: its ok trial with most samples); within 2 % of the best, or where one's interval holds the other's ratio, but
+ * never over 5 %, ties go to the default, then the smaller rank, then canonical text. A variant with a ratio above 1,000,000
+ * ppm never wins unless it is the default; code that was wrong or crashed in any run never wins. A pure function of the set of
+ * trials, whatever their order. The runner-up is the fastest of the others.
  *
- * rgt__tunedb_find -- exact signature. skew "unknown" in sig: the variant with the smallest worst ratio over the skews stored.
- * RGT_OK, RGT_EMISS (nothing stored that limits admit), RGT_EDB. limits may be NULL. */
-rgt_status rgt__tunedb_find(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place, const rgt__tunedb_limits *limits, rgt__tunedb_winner *out, rgt__error *err);
-/* rgt__tunedb_nearest -- same op class, bucket, form, order, an alignment not above sig's, same device class and policy; smallest
- * sum of |log2| differences over n_in, n_hidden, n_out and groups; ties by signature text. Never over rows. */
-rgt_status rgt__tunedb_nearest(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place, const rgt__tunedb_limits *limits, rgt__tunedb_winner *out, rgt__error *err);
-/* rgt__tunedb_buckets -- buckets with trials for this signature whatever its own bucket, ascending; at most max. Returns how many in *n. */
-rgt_status rgt__tunedb_buckets(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place, int64_t *buckets, int max, int *n, rgt__error *err);
+ * rgt__tunedb_find -- exact signature. skew "unknown" in sig: the variant with the smallest worst ratio over the skews stored
+ * (those with a usable time; the variant must stand in each), out->signature then names the one where it is worst.
+ * RGT_OK, RGT_EMISS (nothing stored that limits admit), RGT_EINVAL, RGT_EDB. limits may be NULL. */
+rgt_status rgt__tunedb_find(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
+                            const rgt__tunedb_limits *limits, rgt__tunedb_winner *out, rgt__error *err);
+/* rgt__tunedb_nearest -- same op class, bucket, form, order, an alignment not above sig's, same device class and policy;
+ * smallest sum of |log2| differences over n_in, n_hidden, n_out and groups; of equal ones the same skew, then by signature
+ * text; where skew is "unknown", one shape's skews are looked at together as in find. Never over rows. Shapes without a winner
+ * that limits admit are passed over. */
+rgt_status rgt__tunedb_nearest(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
+                               const rgt__tunedb_limits *limits, rgt__tunedb_winner *out, rgt__error *err);
+/* rgt__tunedb_buckets -- buckets with trials for this signature whatever its own bucket, ascending; at most max. Returns how
+ * many in *n. */
+rgt_status rgt__tunedb_buckets(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
+                               int64_t *buckets, int max, int *n, rgt__error *err);
 
-/* rgt__tunedb_trials -- every trial of one signature and place, oldest run first; for resuming. fn returning non-zero stops.
- * Texts are borrowed for the callback. */
+/* rgt__tunedb_trials -- every trial of one signature and place, oldest run first; for resuming. fn returning non-zero stops
+ * (that is RGT_OK too); it may use the database. Texts are borrowed for the callback. */
 typedef int (*rgt__tunedb_trial_fn)(void *user, const rgt__tunedb_run *run, const rgt__tunedb_trial *trial);
-rgt_status rgt__tunedb_trials(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place, rgt__tunedb_trial_fn fn, void *user, rgt__error *err);
+rgt_status rgt__tunedb_trials(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
+                              rgt__tunedb_trial_fn fn, void *user, rgt__error *err);
 
-/* rgt__tunedb_miss -- counts a lookup that found nothing (best effort; a read-only database records nothing and returns RGT_OK). */
+/* rgt__tunedb_miss -- counts a lookup that found nothing (best effort: RGT_OK also where the database is read-only, locked or
+ * full). */
 rgt_status rgt__tunedb_miss(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place, rgt__error *err);
 
-/* rgt__tunedb_list -- every signature and place with a winner, by text. */
+/* rgt__tunedb_list -- every signature and place with a winner, by text; fn as above. */
 typedef int (*rgt__tunedb_winner_fn)(void *user, const rgt__tunedb_winner *winner);
 rgt_status rgt__tunedb_list(rgt__tunedb *db, rgt__tunedb_winner_fn fn, void *user, rgt__error *err);
-rgt_status rgt__tunedb_check(rgt__tunedb *db, rgt__error *err);   /* quick_check, foreign keys, every key recomputed, winners as derived */
+rgt_status rgt__tunedb_check(rgt__tunedb *db,
+                             rgt__error *err); /* quick_check, foreign keys, every key recomputed, winners as derived */
 rgt_status rgt__tunedb_rebuild(rgt__tunedb *db, rgt__error *err); /* winners from trials */
 
 #endif

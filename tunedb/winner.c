@@ -1,7 +1,7 @@
 /* winner.c -- which variant wins: pure functions over sets of trials.
  *
- * Nothing here looks at a file, a clock or the order of its input, so databases may be merged in any order and grouping. There is
- * no incumbent: a duel against yesterday's winner is a few more trials of a new run.
+ * Nothing here looks at a file, a clock or the order of its input, so databases may be merged in any order and grouping. There
+ * is no incumbent: a duel against yesterday's winner is a few more trials of a new run.
  */
 #include "tunedb/winner.h"
 
@@ -11,9 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_digests(const rgt__digest *a, const rgt__digest *b) { return memcmp(a->bytes, b->bytes, sizeof a->bytes); }
+static int compare_digests(const rgt__digest *a, const rgt__digest *b) {
+  return memcmp(a->bytes, b->bytes, sizeof a->bytes);
+}
 
-static int compare_ints(int64_t a, int64_t b) { return (a > b) - (a < b); }
+static int compare_ints(int64_t a, int64_t b) {
+  return (a > b) - (a < b);
+}
 
 /* By variant, then run; the trial that counts comes first of its variant and run, bad ones last. */
 static int compare_trials(const void *pa, const void *pb) {
@@ -49,7 +53,9 @@ static int is_newer(const rgt__winner_trial *a, const rgt__winner_trial *b) {
   return c > 0;
 }
 
-static int compare_ratios(const void *pa, const void *pb) { return compare_ints(*(const int64_t *)pa, *(const int64_t *)pb); }
+static int compare_ratios(const void *pa, const void *pb) {
+  return compare_ints(*(const int64_t *)pa, *(const int64_t *)pb);
+}
 
 /* One variant's standing from its group of sorted trials; 0 if it has no usable time. ratios is room for n numbers. */
 static int stand(const rgt__winner_trial *const *group, int n, const rgt__winner_trial *base, int64_t *ratios,
@@ -124,9 +130,13 @@ static int is_faster(const rgt__winner_candidate *a, const rgt__winner_candidate
   return c ? c < 0 : compare_preference(a, b) < 0;
 }
 
-static int may_win(const rgt__winner_candidate *c) { return c->is_default || c->ratio_ppm <= RGT_WINNER_DEFAULT_PPM; }
+static int may_win(const rgt__winner_candidate *c) {
+  return c->is_default || c->ratio_ppm <= RGT_WINNER_DEFAULT_PPM;
+}
 
-int64_t rgt__winner_reach(int64_t best_ppm) { return best_ppm * (100 + RGT_WINNER_TIE_MAX_PERCENT) / 100; }
+int64_t rgt__winner_reach(int64_t best_ppm) {
+  return best_ppm * (100 + RGT_WINNER_TIE_MAX_PERCENT) / 100;
+}
 
 /* An interval that was not measured is 0 to 0: it then is the ratio alone. */
 static int ties(const rgt__winner_candidate *best, const rgt__winner_candidate *c) {

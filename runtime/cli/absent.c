@@ -11,12 +11,10 @@ static const struct {
   const char *value; /* NULL: any */
   const char *instead;
 } absent[] = {
-    {RGT_VERB_TUNE, "--config", NULL, "tune one op after the other"},
     {RGT_VERB_TUNE, "--shard", NULL, "tune single --rows instead"},
     {RGT_VERB_TUNE, "--policy", "graph", "CUDA graphs need a CUDA device; take warm or cold"},
     {ANY, "--order", "sorted", "take raw: sorted rows are raw rows too"},
     {ANY, "--order", "offsets", "take raw"},
-    {RGT_VERB_RUN, "--variant", NULL, "run takes what dispatch chooses; verify takes a --variant"},
     {RGT_VERB_RUN, "--device", "cuda", "run works on the CPU device"},
     {RGT_VERB_COMPILE, "-o", NULL, "show -o writes the code of one variant"},
     {RGT_VERB_DB, "export", NULL, "copy the file that `ragtune env` names"},

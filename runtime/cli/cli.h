@@ -5,6 +5,7 @@
 #include "options.h"
 
 int rgt__cli_tune(const rgt__options *o);
+int rgt__cli_tune_config(const rgt__options *o); /* tune --config */
 int rgt__cli_run(const rgt__options *o);
 int rgt__cli_verify(const rgt__options *o);
 int rgt__cli_compile(const rgt__options *o);

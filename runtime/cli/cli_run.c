@@ -42,9 +42,15 @@ static rgt_status load(const rgt__options *o, rgt__session *s, rgt__data *d, rgt
   return status;
 }
 
-static rgt_status compute(const rgt__session *s, const rgt__data *d, void *y, rgt__message *m) {
+/* by what dispatch chooses, or by the one variant that was asked for */
+static rgt_status prepare(const rgt__options *o, const rgt__session *s, const rgt__data *d) {
+  int64_t max_rows = d->rows > 0 ? d->rows : 1;
+  return o->variant ? rgt_op_prepare_variant(s->op, o->variant, max_rows) : rgt_op_prepare(s->op, max_rows, 0);
+}
+
+static rgt_status compute(const rgt__options *o, const rgt__session *s, const rgt__data *d, void *y, rgt__message *m) {
   rgt_args args = {.struct_size = sizeof args, .rows = d->rows, .groups = d->desc.groups};
-  rgt_status status = rgt_op_prepare(s->op, d->rows > 0 ? d->rows : 1, 0);
+  rgt_status status = prepare(o, s, d);
   args.x = d->x.data;
   args.index = d->index.data;
   args.y = y;
@@ -63,8 +69,12 @@ static rgt__npy_type y_type(rgt_dtype dtype) {
 
 static rgt_status report(const rgt__options *o, const rgt__session *s, const rgt__data *d, rgt__message *m) {
   rgt_why_info info;
-  int known = rgt_why(s->op, d->rows > 0 ? d->rows : 1, &info) == RGT_OK;
-  const char *variant = known ? info.variant : "unknown", *from = known ? rgt__cli_from_word(info.from) : "unknown";
+  const char *variant = o->variant, *from = "given"; /* by --variant: nothing was looked up */
+  if (!variant) {
+    int known = rgt_why(s->op, d->rows > 0 ? d->rows : 1, &info) == RGT_OK;
+    variant = known ? info.variant : "unknown";
+    from = known ? rgt__cli_from_word(info.from) : "unknown";
+  }
   if (o->json) {
     json_t *object = rgt__json_object("run"), *shape;
     rgt__json_text(object, "op", s->text);
@@ -98,7 +108,7 @@ static rgt_status run(const rgt__options *o, rgt__session *s, rgt__data *d, void
   /* rows < 2^31, out <= 2^24: no overflow in 64 bits */
   *y = aligned_alloc(64, ((size_t)d->rows * (size_t)d->desc.n_out * width + 64) / 64 * 64);
   if (!*y) return rgt__message_set(m, RGT_ENOMEM, "no memory for y");
-  if ((status = compute(s, d, *y, m)) != RGT_OK) return status;
+  if ((status = compute(o, s, d, *y, m)) != RGT_OK) return status;
   shape[0] = d->rows;
   shape[1] = d->desc.n_out;
   status = rgt__npy_write(o->y, y_type(d->desc.dtype), 2, shape, *y, m);

@@ -20,6 +20,11 @@ int rgt__op_args_given(const rgt__options *o) {
   return o->op || single_option(o);
 }
 
+const char *rgt__op_args_first(const rgt__options *o) {
+  const char *single = single_option(o);
+  return o->op ? "--op" : single ? single : o->dtype >= 0 ? "--dtype" : NULL;
+}
+
 static rgt_status from_text(const rgt__options *o, rgt_ctx *ctx, rgt_op_desc *desc, rgt__message *m) {
   const char *other = single_option(o) ? single_option(o) : o->dtype >= 0 ? "--dtype" : NULL;
   rgt_status s;

@@ -12,7 +12,7 @@
 
 /* clang-format off */
 const rgt__verb_entry rgt__verb_table[RGT_N_VERBS] = {
-  [RGT_VERB_TUNE]    = {"tune", "[tune] OP [--rows LIST] [options]", "search for the fastest variant of an op, and remember it"},
+  [RGT_VERB_TUNE]    = {"tune", "[tune] (OP | --config FILE.lua) [--rows LIST] [options]", "search for the fastest variant of an op, and remember it"},
   [RGT_VERB_RUN]     = {"run", "run (OP --x F --index F --w1 F [--b1 F --w2 F --b2 F] | --case DIR) --y OUT.npy", "compute y from .npy files"},
   [RGT_VERB_VERIFY]  = {"verify", "verify (OP | --case DIR) [options]", "compare variants with the float64 reference"},
   [RGT_VERB_COMPILE] = {"compile", "compile OP --target TARGET [options]", "compile variants and report their registers, shared bytes and spills"},
@@ -62,9 +62,9 @@ const rgt__option rgt__option_table[] = {
   {"-o", "DIR", "a bundle of code to load where no compiler is", RGT_OPTION_TEXT, BIT(COMPILE), AT(output), 1, TEXT_MAX, NULL},
 
   {"--policy", "warm|cold|graph", "how calls are timed (default: warm)", RGT_OPTION_WORD, BIT(TUNE), AT(policy), RGT_POLICY_WARM, 0, "The search"},
-  {"--budget", "SECONDS", "time for the whole search (default: 60)", RGT_OPTION_REAL, BIT(TUNE), AT(budget), 0, 10000000, NULL},
+  {"--budget", "SECONDS", "time for the whole search (default: 60; with --config: 60 for each op and skew)", RGT_OPTION_REAL, BIT(TUNE), AT(budget), 0, 10000000, NULL},
   {"--space", "FILE.lua", "narrows the space of variants", RGT_OPTION_TEXT, BIT(TUNE), AT(space), 1, TEXT_MAX, NULL},
-  {"--config", "FILE.lua", "many ops at once", RGT_OPTION_TEXT, BIT(TUNE), AT(config), 1, TEXT_MAX, NULL},
+  {"--config", "FILE.lua", "many ops, rows and skews; --rows, --skew, --device and --budget go before the file's", RGT_OPTION_TEXT, BIT(TUNE), AT(config), 1, TEXT_MAX, NULL},
   {"--shard", "I/N", "part I of N of the work", RGT_OPTION_TEXT, BIT(TUNE), AT(shard), 1, 64, NULL},
   {"--force", NULL, "tune again although a result is stored", RGT_OPTION_FLAG, BIT(TUNE), AT(force), 0, 0, NULL},
   {"--quiet", NULL, "print results only", RGT_OPTION_FLAG, BIT(TUNE), AT(quiet), 0, 0, NULL},

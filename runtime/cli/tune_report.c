@@ -30,11 +30,21 @@ static const char *status_word(rgt_status status) {
                                       : rgt_status_name(status);
 }
 
-void rgt__tune_report_head(const rgt__tune_report *r) {
+void rgt__tune_report_place(const rgt__tune_report *r) {
   if (r->quiet) return;
-  printf("op         %s%s\n", r->op, r->out_from_in ? "  (out is taken from --in)" : "");
   printf("device     %s\n", r->device_class);
   printf("toolchain  %s\n", r->toolchain);
+}
+
+/* One of many is named even with --quiet: nobody could tell the tables apart. */
+void rgt__tune_report_head(const rgt__tune_report *r) {
+  if (r->of) {
+    printf("\nop         %s  (%d of %d)\n", r->op, r->at, r->of);
+    if (r->skew) printf("skew       %s\n", r->skew);
+    return;
+  }
+  if (!r->quiet) printf("op         %s%s\n", r->op, r->out_from_in ? "  (out is taken from --in)" : "");
+  rgt__tune_report_place(r);
 }
 
 static void winner_row(rgt__table *t, const rgt_tune_result *r) {
@@ -85,6 +95,9 @@ static void print_rest(const rgt__tune_report *r) {
     if (c[7]) printf("; %" PRId64 " of them in an interrupted search before", c[7]);
     putchar('\n');
   }
+}
+
+void rgt__tune_report_stored(const rgt__tune_report *r) {
   if (!r->stored)
     puts("not stored");
   else if (strcmp(r->database, ":memory:") == 0)
@@ -100,7 +113,9 @@ rgt_status rgt__tune_report_text(const rgt__tune_report *r, rgt__message *m) {
     if (one->status == RGT_OK) continue;
     printf("%" PRId64 " rows: %s%s%s\n", one->bucket, status_word(one->status), one->reason[0] ? ": " : "", one->reason);
   }
-  if (!r->quiet) print_rest(r);
+  if (r->quiet) return RGT_OK;
+  print_rest(r);
+  if (!r->of) rgt__tune_report_stored(r);
   return RGT_OK;
 }
 
@@ -130,15 +145,34 @@ static json_t *result_json(const rgt_tune_result *r) {
   return o;
 }
 
+void rgt__tune_report_results(const rgt__tune_report *r, json_t *object) {
+  json_t *list = rgt__json_array(object, "results");
+  for (int i = 0; i < r->n; i++) rgt__json_append(list, result_json(&r->results[i]));
+}
+
 rgt_status rgt__tune_report_json(const rgt__tune_report *r, rgt__message *m) {
-  json_t *o = rgt__json_object("tune"), *list;
+  json_t *o = rgt__json_object("tune");
   rgt__json_text(o, "op", r->op);
   rgt__json_text(o, "device_class", r->device_class);
   rgt__json_text(o, "toolchain", r->toolchain);
   rgt__json_text(o, "database", r->database);
   rgt__json_bool(o, "stored", r->stored);
   rgt__json_bool(o, "interrupted", r->interrupted);
-  list = rgt__json_array(o, "results");
-  for (int i = 0; i < r->n; i++) rgt__json_append(list, result_json(&r->results[i]));
+  rgt__tune_report_results(r, o);
   return rgt__json_print(o, m);
+}
+
+void rgt__tune_report_count(const rgt__tune_report *r, rgt__tune_counts *c) {
+  for (int i = 0; i < r->n; i++) {
+    const rgt_tune_result *one = &r->results[i];
+    c->tuned += one->status == RGT_OK && !one->hit;
+    c->hits += one->status == RGT_OK && one->hit;
+    c->infeasible += one->status == RGT_EINFEASIBLE;
+    c->skipped += one->status == RGT_ESIZE;
+    c->interrupted += one->status == RGT_EINTERRUPTED;
+  }
+}
+
+int rgt__tune_report_answer(const rgt__tune_counts *c) {
+  return c->tuned + c->hits > 0 && c->infeasible == 0 ? RGT_EXIT_DONE : RGT_EXIT_NO;
 }

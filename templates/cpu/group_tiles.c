@@ -4,7 +4,8 @@
  *     step 2      parts take tiles, so that one large group is shared by threads like many small ones
  *
  * over=0  lanes are rows (lib/tile_rows.h): weights as they lie, in either layout
- * over=1  lanes are outputs (lib/tile_outputs.h): weights as they lie for kn, or packed once for each group that a part meets
+ * over=1  lanes are outputs (lib/tile_outputs.h); packed=0: weights as they lie, kn only; packed=1: packed once for each group that a
+ *         part meets; packed=2: panel by panel for each tile
  * Every sum is one chain over k from its bias: all variants have the same bits, class seq, whatever rows share a tile. */
 //% include("lib/kargs.h")
 
@@ -32,14 +33,15 @@ enum {
 /* What a part keeps for itself: over=0 x and hidden, transposed; over=1 hidden and the packed weights. */
 typedef struct part_memory {
   float *hidden, *x;
-  float *packed1, *packed2;
+  float *packed1, *packed2, *panel;
   rgt_int64 packed_group; /* whose weights are packed, or -1 */
 } part_memory;
 
 VEC_INLINE rgt_int64 part_memory_size(void) {
   if (!OVER) return TILE * ((rgt_int64)N_IN + N_HIDDEN);
   const rgt_int64 hidden = IS_MLP ? TILE_ROWS * (rgt_int64)HIDDEN_PITCH : 0;
-  if (!PACKED) return hidden;
+  if (PACKED == 2) return hidden + PANEL * (rgt_int64)(N_IN > N_HIDDEN ? N_IN : N_HIDDEN);
+  if (PACKED == 0) return hidden;
   return hidden + outputs_packed_size(N_IN, IS_MLP ? N_HIDDEN : N_OUT) + (IS_MLP ? outputs_packed_size(N_HIDDEN, N_OUT) : 0);
 }
 
@@ -47,7 +49,7 @@ VEC_INLINE part_memory part_memory_at(float *base) {
   part_memory m;
   m.hidden = base;
   m.x = base + TILE * (rgt_int64)N_HIDDEN;
-  m.packed1 = base + (IS_MLP ? TILE_ROWS * (rgt_int64)HIDDEN_PITCH : 0);
+  m.packed1 = m.panel = base + (IS_MLP ? TILE_ROWS * (rgt_int64)HIDDEN_PITCH : 0);
   m.packed2 = m.packed1 + outputs_packed_size(N_IN, N_HIDDEN);
   m.packed_group = -1;
   return m;
@@ -88,21 +90,23 @@ VEC_INLINE void tile_over_rows(const rgt_kargs *k, rgt_int64 g, const part_memor
 VEC_INLINE void tile_over_outputs(const rgt_kargs *k, rgt_int64 g, part_memory *m, rgt_int64 n_rows, const float *const *x,
                                   float *const *y) {
   const float *w1 = weights1(k, g), *w2 = IS_MLP ? weights2(k, g) : w1;
-  if (PACKED && m->packed_group != g) {
+  if (PACKED == 1 && m->packed_group != g) {
     outputs_pack(KN, w1, k->ld_w1, N_IN, IS_MLP ? N_HIDDEN : N_OUT, m->packed1);
     if (IS_MLP) outputs_pack(KN, w2, k->ld_w2, N_HIDDEN, N_OUT, m->packed2);
     m->packed_group = g;
   }
-  const float *from1 = PACKED ? m->packed1 : w1, *from2 = PACKED ? m->packed2 : w2;
-  const rgt_int64 ld1 = PACKED ? PANEL : k->ld_w1, ld2 = PACKED ? PANEL : k->ld_w2;
-  if (IS_MLP) {
-    float *h[TILE_ROWS];
-    for (rgt_int64 i = 0; i < n_rows; i++) h[i] = m->hidden + i * HIDDEN_PITCH;
-    outputs_layer(PACKED, from1, ld1, bias1(k, g), x, N_IN, N_HIDDEN, n_rows, ACT, h);
-    outputs_layer(PACKED, from2, ld2, bias2(k, g), (const float *const *)h, N_HIDDEN, N_OUT, n_rows, ACT_NONE, y);
-  } else {
-    outputs_layer(PACKED, from1, ld1, bias1(k, g), x, N_IN, N_OUT, n_rows, ACT, y);
+  if (PACKED == 1) {
+    w1 = m->packed1;
+    w2 = m->packed2;
   }
+  if (!IS_MLP) {
+    outputs_layer(PACKED, KN, w1, k->ld_w1, bias1(k, g), x, N_IN, N_OUT, n_rows, ACT, m->panel, y);
+    return;
+  }
+  float *h[TILE_ROWS];
+  for (rgt_int64 i = 0; i < n_rows; i++) h[i] = m->hidden + i * HIDDEN_PITCH;
+  outputs_layer(PACKED, KN, w1, k->ld_w1, bias1(k, g), x, N_IN, N_HIDDEN, n_rows, ACT, m->panel, h);
+  outputs_layer(PACKED, KN, w2, k->ld_w2, bias2(k, g), (const float *const *)h, N_HIDDEN, N_OUT, n_rows, ACT_NONE, m->panel, y);
 }
 
 /* n_rows >= 1 rows of group g, whose numbers are at `numbers`. */

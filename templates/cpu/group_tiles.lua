@@ -21,6 +21,7 @@ local function part_floats(op, p)
   else
     n = op.kind == "mlp" and tile_rows(op, p) * hidden_pitch(op) or 0
     if p.packed == 1 then n = n + packed_floats(op, p) end
+    if p.packed == 2 then n = n + p.vectors * p.lanes * math.max(op.n_in, op.n_hidden) end
   end
   return (n + 15) // 16 * 16
 end
@@ -44,7 +45,8 @@ return family {
   dtypes = { "f32" },
   params = {
     { "over", { 0, 1 }, default = 0, about = "what lanes run over: 0 rows, 1 outputs" },
-    { "packed", { 0, 1 }, default = 0, about = "over outputs: a group's weights packed into panels, once for each part that meets it" },
+    { "packed", { 0, 1, 2 }, default = 0,
+      about = "over outputs, weights: 0 as they lie, 1 packed once for each group that a part meets, 2 panel by panel for each tile" },
     { "lanes", { 4, 8, 16 }, default = 8, about = "floats of a vector" },
     { "vectors", { 1, 2, 3 }, default = 1, about = "vectors of a register tile: of rows or of outputs, as `over` says" },
     { "block", { 4, 6, 8 }, default = 4, about = "the tile's other side: outputs, or rows" },
@@ -55,8 +57,11 @@ return family {
       return p.block * p.vectors + p.vectors + 1 <= (device.lanes_max == 16 and 32 or 16)
     end },
     { "lanes over rows take weights as they lie", function(op, p) return p.over == 1 or p.packed == 0 end },
-    { "lanes over outputs need nk packed", function(op, p) return p.over == 0 or p.packed == 1 or op.layout == "kn" end },
-    { "packed weights of a group, 1 MiB", function(op, p) return p.packed == 0 or packed_floats(op, p) <= 262144 end },
+    { "lanes over outputs need nk packed", function(op, p) return p.over == 0 or p.packed > 0 or op.layout == "kn" end },
+    { "whole groups are packed for nk, up to 128 KiB", function(op, p)
+      return p.packed ~= 1 or op.layout == "nk" and packed_floats(op, p) <= 32768
+    end },
+    { "single panels are packed from 64 KiB on", function(op, p) return p.packed ~= 2 or packed_floats(op, p) > 16384 end },
     { "a part's memory, 4 MiB", function(op, p) return part_floats(op, p) <= 1048576 end },
     { "vectors wider than the outputs", function(op, p)
       return p.over == 0 or p.vectors == 1 or p.lanes * (p.vectors - 1) < math.max(op.n_hidden, op.n_out)

@@ -1,8 +1,8 @@
 /* row_gather.cu -- every row reads its own group's weights; LANES threads make OUTPUTS neighbouring outputs of one row.
  *
- * A slot is LANES threads of a block. Work is numbered row by row, in tiles of OUTPUTS outputs. The linear op is one kernel; the
- * MLP is two, with the hidden values of [rows, n_hidden] in the workspace as f32, or, fused, one in which a block keeps the
- * hidden values of FUSED_ROWS rows in shared memory. The last two run the same sums in the same order.
+ * A slot is LANES threads of a block. Work is numbered row by row, in tiles of OUTPUTS outputs. The linear op is one kernel.
+ * The MLP is two, with the hidden values [rows, n_hidden] in the workspace as f32; or, fused, one in which a block keeps the
+ * hidden values of FUSED_ROWS rows in shared memory. Both forms of the MLP run the same sums in the same order.
  */
 //% include("cuda/lib/base.cuh")
 //% include("cuda/lib/ptx.cuh")

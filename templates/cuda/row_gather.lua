@@ -29,7 +29,7 @@ return family {
     { "lanes", { 1, 8, 32 }, default = 8, about = "threads that share the sum over k of one row's outputs" },
     { "chunk", { 1, 4 }, default = 1, about = "neighbouring k that a lane takes at once" },
     { "outputs", { 1, 4 }, default = 1, about = "neighbouring outputs of a row that a lane sums together" },
-    { "fused_rows", { 0, 1, 8 }, default = 0, about = "0: a kernel a layer; else rows whose hidden values a block keeps in shared memory" },
+    { "fused_rows", { 0, 1, 8 }, default = 0, about = "0: a kernel a layer; else rows whose hidden values a block keeps" },
   },
   constraints = {
     { "a linear layer has nothing to fuse", function(op, p) return p.fused_rows == 0 or op.kind == "mlp" end },

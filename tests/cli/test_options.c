@@ -210,7 +210,6 @@ static void misuse_is_named(void **unused) {
 
 static void absent_things_say_so(void **unused) {
   (void)unused;
-  refused("--config f", RGT_EUNSUPPORTED, "tune --config: not in this version (tune one op after the other)");
   refused("--shard 1/2", RGT_EUNSUPPORTED, "tune --shard: not in this version (tune single --rows instead)");
   refused("why --order offsets", RGT_EUNSUPPORTED, "why --order offsets: not in this version (take raw)");
   refused("--order sorted", RGT_EUNSUPPORTED,

@@ -1,7 +1,6 @@
-/* test_cuda_templates.c -- the CUDA families: their own text run on the host against the float64 reference, and compiled by
- * NVRTC for each architecture.
+/* test_cuda_templates.c -- the CUDA families: their own text, run on the host, against the float64 reference.
  *
- * For the host the rendered text is compiled as C++ after tests/runtime/cuda_on_host/machine.hpp, with the one template file
+ * The rendered text is compiled as C++ after tests/runtime/cuda_on_host/machine.hpp, with the one template file
  * that holds PTX replaced. Reads are checked there: live rows of x, used groups of w and b, nothing else. */
 #include <dlfcn.h>
 #include <math.h>
@@ -17,10 +16,8 @@
 #include <cmocka.h>
 
 #include "generator/render.h"
-#include "runtime/base/alloc.h"
 #include "runtime/base/number.h"
 #include "runtime/device.h"
-#include "runtime/nvrtc.h"
 #include "runtime/reference.h"
 #include "runtime/verify_data.h"
 
@@ -29,8 +26,8 @@ enum { ROWS = 61 }; /* of a bound pass; the exact pass takes all that its proble
 static struct {
   char folder[64]; /* scratch */
   rgt__environment env;
-  rgt__sources *sources, *host_sources;
-  rgt__families *families, *host_families;
+  rgt__sources *sources; /* of the scratch copy */
+  rgt__families *families;
   rgt__device *cpu;
   int has_cxx;
 } t;
@@ -62,10 +59,8 @@ static int setup(void **state) {
     return -1;
   snprintf(path, sizeof path, "%s/templates", t.folder);
   OK(rgt__environment_read(&t.env, &err));
-  OK(rgt__sources_open(RGT_SOURCE_DIR "/templates", &t.sources, &err));
-  OK(rgt__sources_open(path, &t.host_sources, &err));
+  OK(rgt__sources_open(path, &t.sources, &err));
   OK(rgt__families_open(t.sources, &t.families, &err));
-  OK(rgt__families_open(t.host_sources, &t.host_families, &err));
   rgt__device_options options = {.env = &t.env};
   OK(rgt__device_cpu_open(&options, &t.cpu, &err));
   t.has_cxx = sh("c++ --version >/dev/null 2>&1") == 0;
@@ -76,9 +71,7 @@ static int teardown(void **state) {
   (void)state;
   t.cpu->ops->close(t.cpu);
   rgt__families_free(t.families);
-  rgt__families_free(t.host_families);
   rgt__sources_free(t.sources);
-  rgt__sources_free(t.host_sources);
   rgt__environment_free(&t.env);
   return sh("rm -rf '%s'", t.folder) == 0 ? 0 : -1;
 }
@@ -137,10 +130,10 @@ static void host_build(host_code *c, const char *op, rgt_weight_form form, int a
   c->form = form;
   target_for(90, &target);
   OK(rgt__op_parse(op, &c->op, &err));
-  OK(rgt__variant_parse(t.host_families, "cuda", variant, &v, &err));
-  OK(rgt__variant_check(t.host_families, &v, &c->op, &target, &err));
-  OK(rgt__variant_numeric(t.host_families, &v, &c->op, &c->numeric, &err));
-  OK(rgt__render(t.host_families, &v, &c->op, &target, &facts, &c->rendered, &err));
+  OK(rgt__variant_parse(t.families, "cuda", variant, &v, &err));
+  OK(rgt__variant_check(t.families, &v, &c->op, &target, &err));
+  OK(rgt__variant_numeric(t.families, &v, &c->op, &c->numeric, &err));
+  OK(rgt__render(t.families, &v, &c->op, &target, &facts, &c->rendered, &err));
   snprintf(source, sizeof source, "%s/%d.cc", t.folder, number);
   snprintf(library, sizeof library, "%s/%d.so", t.folder, number++);
   write_source(c, source);
@@ -440,126 +433,13 @@ static void test_a_class_has_one_result(void **state) {
   free(first.y);
 }
 
-/* ---- the spec ---------------------------------------------------------------------------------------------- */
-
-static void test_the_default_is_valid_for_every_op(void **state) {
-  static const char *const ops[] = {
-      "linear:1-1:g1:f32:none:b0:nk:i32", "linear:16777216-16777216:g2147483647:bf16:gelu:b1:kn:i64",
-      "mlp:1-1-1:g1:f16:relu:b12:nk:i64", "mlp:16777216-16777216-16777216:g2147483647:f32:tanh:b12:kn:i64"};
-  const rgt__family *family = rgt__families_find(t.families, "cuda", "row_gather");
-  rgt__device_info info = {0};
-  (void)state;
-  assert_non_null(family);
-  assert_int_equal(family->rank, 0);
-  for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
-    rgt_op_desc op;
-    rgt__variant v;
-    rgt__target target;
-    rgt__rendered r;
-    rgt__plan plan;
-    rgt__render_facts facts = {RGT_STACKED, 2};
-    target_for(75, &target);
-    OK(rgt__op_parse(ops[i], &op, &err));
-    rgt__variant_default(family, &v);
-    OK(rgt__variant_check(t.families, &v, &op, &target, &err));
-    if (op.dtype == RGT_F32) facts.align_bytes = 4;
-    OK(rgt__render(t.families, &v, &op, &target, &facts, &r, &err));
-    rgt__plan_make(&r.program, &info, RGT_COUNT_MAX, op.groups, &plan);
-    assert_int_equal(plan.valid, 1);
-    for (int s = 0; s < r.program.n_steps; s++) {
-      assert_int_equal(plan.steps[s].grid, op.n_in == 1 ? (RGT_COUNT_MAX + 15) / 16 : 2147483647);
-      assert_int_equal(plan.steps[s].block, 128);
-      assert_int_equal(plan.steps[s].shared, 0);
-    }
-    assert_int_equal(r.program.n_steps, op.kind == RGT_MLP ? 2 : 1);
-    assert_int_equal(plan.workspace_bytes, 4 * RGT_COUNT_MAX * op.n_hidden);
-    rgt__plan_make(&r.program, &info, 0, 1, &plan);
-    for (int s = 0; s < r.program.n_steps; s++) assert_int_equal(plan.steps[s].grid, 0);
-    rgt__rendered_free(&r);
-  }
-}
-
-static void test_the_space_is_of_use(void **state) {
-  static const struct {
-    const char *op;
-    int n;
-  } spaces[] = {{"mlp:10-20-5:g3:f32:relu:b12:nk:i64", 34},
-                {"mlp:64-128-64:g8:bf16:relu:b12:nk:i64", 54},
-                {"linear:64-64:g8:f16:none:b0:kn:i32", 30}};
-  (void)state;
-  for (size_t i = 0; i < sizeof spaces / sizeof spaces[0]; i++) {
-    rgt_op_desc op;
-    rgt__target target;
-    rgt__space space;
-    target_for(90, &target);
-    OK(rgt__op_parse(spaces[i].op, &op, &err));
-    OK(rgt__space_enumerate(t.families, &op, &target, "return { row_gather = {} }", "test", 0, &space, &err));
-    int n = 0;
-    for (int k = 0; k < space.n; k++) n += strcmp(space.variants[k].family->name, "row_gather") == 0;
-    assert_int_equal(n, spaces[i].n);
-    rgt__space_free(&space);
-  }
-}
-
-/* ---- NVRTC ------------------------------------------------------------------------------------------------- */
-
-static void compile_one(rgt__nvrtc *nvrtc, const rgt__target *target, const rgt_op_desc *op, const rgt__render_facts *facts,
-                        const rgt__variant *v) {
-  rgt__rendered r;
-  rgt__compiled out;
-  char text[RGT_VARIANT_TEXT_MAX];
-  rgt__variant_format(v, text);
-  OK(rgt__render(t.families, v, op, target, facts, &r, &err));
-  OK(rgt__nvrtc_compile(nvrtc, r.text, target->name, &out, &err));
-  if (out.spill_bytes != 0 || out.stack_bytes != 0 || out.shared_bytes > 49152 || out.registers > 255)
-    fail_msg("%s on %s: %d bytes spilled, stack %d, shared %d, %d registers", text, target->name, out.spill_bytes,
-             out.stack_bytes, out.shared_bytes, out.registers);
-  for (int s = 0; s < r.program.n_steps; s++) assert_non_null(strstr(out.ptx, r.program.steps[s].kernel));
-  assert_null(strstr(out.ptx, "__local_depot"));
-  assert_memory_equal(out.code, "\177ELF", 4);
-  rgt__free(out.code);
-  rgt__free(out.ptx);
-  rgt__rendered_free(&r);
-}
-
-/* No variant spills: the default of one type or another on every architecture, and a sample of the rest on two. */
-static void test_nvrtc_compiles_without_spills(void **state) {
-  static const char *const ops[] = {"mlp:10-20-10:g3:f32:relu:b12:nk:i64", "mlp:64-128-64:g8:f16:gelu:b12:kn:i32",
-                                    "linear:33-17:g8:bf16:silu:b1:nk:i64"};
-  rgt__nvrtc *nvrtc;
-  int targets[64];
-  (void)state;
-  if (rgt__nvrtc_open(&t.env, &nvrtc, &err) != RGT_OK) skip();
-  int n_targets = rgt__nvrtc_targets(nvrtc, targets, 64);
-  for (int i = 0; i < n_targets && i < 64; i++) {
-    rgt__target target;
-    target_for(targets[i], &target);
-    int often = targets[i] == 80 || targets[i] == 90;
-    for (size_t k = 0; k < sizeof ops / sizeof ops[0]; k++) {
-      if (!often && k != (size_t)i % 3) continue;
-      rgt_op_desc op;
-      rgt__space space;
-      OK(rgt__op_parse(ops[k], &op, &err));
-      rgt__render_facts facts = {k == 1 ? RGT_POINTERS : RGT_STACKED, k == 1 ? 16 : (int)rgt__number_bytes(op.dtype)};
-      OK(rgt__space_enumerate(t.families, &op, &target, NULL, NULL, 0, &space, &err));
-      rgt__space_sample(&space, often ? 4 : 1, (uint64_t)targets[i]);
-      for (int v = 0; v < space.n; v++) compile_one(nvrtc, &target, &op, &facts, &space.variants[v]);
-      rgt__space_free(&space);
-    }
-  }
-  rgt__nvrtc_close(nvrtc);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_the_default_is_valid_for_every_op),
-      cmocka_unit_test(test_the_space_is_of_use),
       cmocka_unit_test(test_variants_are_right),
       cmocka_unit_test(test_every_activation_is_right),
       cmocka_unit_test(test_a_short_grid_covers_every_row),
       cmocka_unit_test(test_wrong_indices_are_counted),
       cmocka_unit_test(test_a_class_has_one_result),
-      cmocka_unit_test(test_nvrtc_compiles_without_spills),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

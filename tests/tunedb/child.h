@@ -12,12 +12,12 @@
 #define CHILD_SKIPPED 251
 
 /* In a child: ends it with the line's number, which the parent reports. */
-#define CHECK(condition)                                                                                                       \
-  do {                                                                                                                         \
-    if (!(condition)) {                                                                                                        \
-      fprintf(stderr, "%s:%d: in the child: %s\n", __FILE__, __LINE__, #condition);                                            \
-      _exit(250);                                                                                                              \
-    }                                                                                                                          \
+#define CHECK(condition)                                                            \
+  do {                                                                              \
+    if (!(condition)) {                                                             \
+      fprintf(stderr, "%s:%d: in the child: %s\n", __FILE__, __LINE__, #condition); \
+      _exit(250);                                                                   \
+    }                                                                               \
   } while (0)
 
 typedef void (*child_fn)(void *user);
@@ -27,6 +27,7 @@ static inline pid_t start_child(child_fn fn, void *user) {
   pid_t pid = fork();
   assert_true(pid >= 0);
   if (pid == 0) {
+    alarm(300); /* a child that hangs does not outlive the test run */
     fn(user);
     _exit(0);
   }
@@ -39,7 +40,9 @@ static inline int end_child(pid_t pid) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
-static inline void run_child(child_fn fn, void *user) { assert_int_equal(end_child(start_child(fn, user)), 0); }
+static inline void run_child(child_fn fn, void *user) {
+  assert_int_equal(end_child(start_child(fn, user)), 0);
+}
 
 /* Root may write anything: be nobody. */
 static inline void be_nobody(void) {

@@ -103,7 +103,8 @@ static inline rgt__tunedb *open_memory(void) {
   return db;
 }
 
-static inline void put(rgt__tunedb *db, unsigned run, const rgt__tunedb_signature *sig, const rgt__tunedb_trial *trials, int n) {
+static inline void put(rgt__tunedb *db, unsigned run, const rgt__tunedb_signature *sig, const rgt__tunedb_trial *trials,
+                       int n) {
   rgt__tunedb_run r = make_run(run);
   rgt__error err = {{0}};
   rgt_status status = rgt__tunedb_put(db, &r, sig, &cpu_place, trials, n, &err);

@@ -29,10 +29,29 @@ static void expect_found(const char *change, const char *named) {
 static void test_changed_trials(void **state) {
   (void)state;
   static const char *const changes[] = {
-      "time_ps = time_ps - 1", "low_ps = 5", "high_ps = 5", "default_ps = 5", "ratio_ppm = 1", "ratio_low_ppm = 5", "ratio_high_ppm = 5",
-      "n_samples = 5", "rank = 5", "is_default = 1 - is_default", "final = 1 - final", "outcome = 'infeasible'", "reason = 'x'",
-      "error_share = 0.26", "p1 = 1e-9", "p2 = 1e-9", "u_h = 1e-9", "alpha = 1e-9", "beta = 1e-9", "numeric_class = 'x'",
-      "template_digest = zeroblob(32)", "code = zeroblob(32)", "key = zeroblob(32)",
+      "time_ps = time_ps - 1",
+      "low_ps = 5",
+      "high_ps = 5",
+      "default_ps = 5",
+      "ratio_ppm = 1",
+      "ratio_low_ppm = 5",
+      "ratio_high_ppm = 5",
+      "n_samples = 5",
+      "rank = 5",
+      "is_default = 1 - is_default",
+      "final = 1 - final",
+      "outcome = 'infeasible'",
+      "reason = 'x'",
+      "error_share = 0.26",
+      "p1 = 1e-9",
+      "p2 = 1e-9",
+      "u_h = 1e-9",
+      "alpha = 1e-9",
+      "beta = 1e-9",
+      "numeric_class = 'x'",
+      "template_digest = zeroblob(32)",
+      "code = zeroblob(32)",
+      "key = zeroblob(32)",
   };
   for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
     char sql[256];
@@ -118,9 +137,9 @@ static void test_rebuild(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_changed_trials),     cmocka_unit_test(test_changed_rows), cmocka_unit_test(test_changed_winners),
-      cmocka_unit_test(test_foreign_objects),    cmocka_unit_test(test_triggers_do_not_run),
-      cmocka_unit_test(test_rebuild),
+      cmocka_unit_test(test_changed_trials),      cmocka_unit_test(test_changed_rows),
+      cmocka_unit_test(test_changed_winners),     cmocka_unit_test(test_foreign_objects),
+      cmocka_unit_test(test_triggers_do_not_run), cmocka_unit_test(test_rebuild),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,7 +60,8 @@ static void test_default_is_a_candidate(void **state) {
   (void)state;
   rgt__tunedb *db = open_memory();
   rgt__tunedb_signature sig = make_signature();
-  rgt__tunedb_trial t[3] = {make_default(), make_trial("group_tiles", "tile=16", 1000001), make_trial("group_tiles", "tile=32", 985000)};
+  rgt__tunedb_trial t[3] = {make_default(), make_trial("group_tiles", "tile=16", 1000001),
+                            make_trial("group_tiles", "tile=32", 985000)};
   put(db, 1, &sig, t, 2);
   rgt__tunedb_winner w;
   find(db, &sig, NULL, &w);
@@ -175,8 +176,12 @@ static void test_many_variants(void **state) {
     int n = 0, winner, runner_up;
     for (int i = 0; i < N; i++) {
       if (strict && t[i].p1 > 0) continue;
-      c[n] = (rgt__winner_candidate){.rank = t[i].rank, .is_default = t[i].is_default, .revision = 1, .ratio_ppm = t[i].ratio_ppm,
-                                     .ratio_low_ppm = t[i].ratio_ppm, .ratio_high_ppm = t[i].ratio_ppm};
+      c[n] = (rgt__winner_candidate){.rank = t[i].rank,
+                                     .is_default = t[i].is_default,
+                                     .revision = 1,
+                                     .ratio_ppm = t[i].ratio_ppm,
+                                     .ratio_low_ppm = t[i].ratio_ppm,
+                                     .ratio_high_ppm = t[i].ratio_ppm};
       rgt__winner_text(c[n++].text, t[i].family, t[i].params);
     }
     rgt__winner_choose(c, n, &winner, &runner_up);
@@ -208,7 +213,8 @@ static void test_unknown_skew(void **state) {
   any.skew = "unknown";
   any.text = "...|unknown|...";
   /* a: best with uniform groups, bad with zipf; b: good in both; c: only tried with uniform */
-  rgt__tunedb_trial u[4] = {make_default(), make_trial("tiles", "a", 300000), make_trial("tiles", "b", 600000), make_trial("tiles", "c", 100000)};
+  rgt__tunedb_trial u[4] = {make_default(), make_trial("tiles", "a", 300000), make_trial("tiles", "b", 600000),
+                            make_trial("tiles", "c", 100000)};
   rgt__tunedb_trial z[3] = {make_default(), make_trial("tiles", "a", 900000), make_trial("tiles", "b", 700000)};
   u[0].final = 1;
   put_skew(db, "uniform", "U", u, 4);

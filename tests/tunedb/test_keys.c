@@ -59,14 +59,14 @@ static void test_every_field_counts(void **state) {
   rgt__tunedb_trial t = full_trial();
   keys base, other;
   make_keys(&sig, &cpu_place, &run, &t, &base);
-#define DIFFERS(thing, field, value, key)                                                                                      \
-  do {                                                                                                                         \
-    __typeof__(thing) kept = thing;                                                                                            \
-    thing.field = value;                                                                                                       \
-    make_keys(&sig, &place, &run, &t, &other);                                                                                 \
-    assert_memory_not_equal(&base.key, &other.key, 32);                                                                        \
-    assert_memory_not_equal(&base.trial, &other.trial, 32);                                                                    \
-    thing = kept;                                                                                                              \
+#define DIFFERS(thing, field, value, key)                   \
+  do {                                                      \
+    __typeof__(thing) kept = thing;                         \
+    thing.field = value;                                    \
+    make_keys(&sig, &place, &run, &t, &other);              \
+    assert_memory_not_equal(&base.key, &other.key, 32);     \
+    assert_memory_not_equal(&base.trial, &other.trial, 32); \
+    thing = kept;                                           \
   } while (0)
   rgt__tunedb_place place = cpu_place;
   DIFFERS(sig, text, "x", signature);

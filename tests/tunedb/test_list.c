@@ -10,8 +10,8 @@ typedef struct seen {
 static int see_trial(void *user, const rgt__tunedb_run *run, const rgt__tunedb_trial *t) {
   seen *s = user;
   size_t n = strlen(s->text);
-  snprintf(s->text + n, sizeof s->text - n, "%lld %s:%s %d %lld;", (long long)run->started_utc_s - 1700000000, t->family, t->params,
-           (int)t->outcome, (long long)t->time_ps);
+  snprintf(s->text + n, sizeof s->text - n, "%lld %s:%s %d %lld;", (long long)run->started_utc_s - 1700000000, t->family,
+           t->params, (int)t->outcome, (long long)t->time_ps);
   s->n++;
   return s->n == s->stop_at;
 }

@@ -136,7 +136,8 @@ static void test_create_twice(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
-      TEST(test_steps_and_backup), TEST(test_all_or_nothing), TEST(test_backup_fails), TEST(test_in_memory), TEST(test_create_twice),
+      TEST(test_steps_and_backup), TEST(test_all_or_nothing), TEST(test_backup_fails),
+      TEST(test_in_memory),        TEST(test_create_twice),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

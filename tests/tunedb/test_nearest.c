@@ -22,7 +22,8 @@ static void put_shape(rgt__tunedb *db, const char *text, int64_t n_in, int64_t n
   put(db, ++run, &sig, t, 2);
 }
 
-static void expect_nearest(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_limits *limits, const char *text) {
+static void expect_nearest(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_limits *limits,
+                           const char *text) {
   rgt__error err = {{0}};
   rgt__tunedb_winner w;
   rgt_status status = rgt__tunedb_nearest(db, sig, &cpu_place, limits, &w, &err);
@@ -83,11 +84,11 @@ static void test_what_does_not_fit(void **state) {
   expect_nearest(db, &sig, NULL, "stored");
   sig.align_bytes = 16; /* asks for less than is promised: fits */
   expect_nearest(db, &sig, NULL, "stored");
-#define MISSES(field, value)                                                                                                   \
-  do {                                                                                                                         \
-    other = sig;                                                                                                               \
-    other.field = value;                                                                                                       \
-    assert_int_equal(rgt__tunedb_nearest(db, &other, &cpu_place, NULL, &w, NULL), RGT_EMISS);                                  \
+#define MISSES(field, value)                                                                  \
+  do {                                                                                        \
+    other = sig;                                                                              \
+    other.field = value;                                                                      \
+    assert_int_equal(rgt__tunedb_nearest(db, &other, &cpu_place, NULL, &w, NULL), RGT_EMISS); \
   } while (0)
   MISSES(align_bytes, 2);
   MISSES(bucket, 16);
@@ -117,6 +118,37 @@ static void test_equal_distance_prefers_the_skew(void **state) {
   expect_nearest(db, &sig, NULL, "y");
   sig.skew = "one";
   expect_nearest(db, &sig, NULL, "y"); /* neither: by text */
+  rgt__tunedb_close(db);
+}
+
+/* Any skew: the nearest shape's skews together, as in find. */
+static void test_unknown_skew(void **state) {
+  (void)state;
+  rgt__tunedb *db = open_memory();
+  rgt__tunedb_signature sig = make_signature(), near = make_signature();
+  rgt__tunedb_trial u[3] = {make_default(), make_trial("tiles", "a", 300000), make_trial("tiles", "b", 600000)};
+  rgt__tunedb_trial z[3] = {make_default(), make_trial("tiles", "a", 900000), make_trial("tiles", "b", 700000)};
+  rgt__tunedb_winner w;
+  sig.skew = "unknown";
+  near.op_text = "near";
+  near.n_in = 20;
+  near.text = "near, uniform";
+  put(db, 1, &near, u, 3);
+  near.skew = "zipf";
+  near.text = "near, zipf";
+  put(db, 1, &near, z, 3);
+  near.align_bytes = 2; /* fits too, but not as well */
+  near.text = "near, zipf, 2";
+  put(db, 1, &near, u, 3);
+  OK(rgt__tunedb_nearest(db, &sig, &cpu_place, NULL, &w, NULL));
+  assert_string_equal(w.winner.params, "b");
+  assert_int_equal(w.winner.ratio_ppm, 700000);
+  assert_string_equal(w.signature, "near, zipf");
+  assert_int_equal(w.n_trials, 6);
+  sig.align_bytes = 2;
+  OK(rgt__tunedb_nearest(db, &sig, &cpu_place, NULL, &w, NULL));
+  assert_string_equal(w.signature, "near, zipf, 2");
+  assert_string_equal(w.winner.params, "a");
   rgt__tunedb_close(db);
 }
 
@@ -175,11 +207,9 @@ static void test_buckets(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_smallest_distance),
-      cmocka_unit_test(test_linear_has_no_hidden),
-      cmocka_unit_test(test_what_does_not_fit),
-      cmocka_unit_test(test_equal_distance_prefers_the_skew),
-      cmocka_unit_test(test_limits_reach_further),
+      cmocka_unit_test(test_smallest_distance), cmocka_unit_test(test_linear_has_no_hidden),
+      cmocka_unit_test(test_what_does_not_fit), cmocka_unit_test(test_equal_distance_prefers_the_skew),
+      cmocka_unit_test(test_unknown_skew),      cmocka_unit_test(test_limits_reach_further),
       cmocka_unit_test(test_buckets),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -179,7 +179,8 @@ static void test_other_programs_database(void **state) {
   (void)state;
   sqlite3 *other;
   assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
-  assert_int_equal(sqlite3_exec(other, "PRAGMA application_id = 77; CREATE TABLE bookmarks (url)", NULL, NULL, NULL), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(other, "PRAGMA application_id = 77; CREATE TABLE bookmarks (url)", NULL, NULL, NULL),
+                   SQLITE_OK);
   sqlite3_close(other);
   expect_refused(path, 0, "another program's database");
   assert_int_equal(count_files("tuned"), 1); /* left as and where it was */
@@ -388,10 +389,20 @@ static void test_journal_modes(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
-      TEST(test_memory),          TEST(test_makes_file_and_folders),  TEST(test_strange_names),  TEST(test_must_exist),
-      TEST(test_wrong_kinds),     TEST(test_links),                   TEST(test_other_programs_database),
-      TEST(test_read_only_flag),  TEST(test_read_only_places),        TEST(test_unusable_places), TEST(test_newer_schema),
-      TEST(test_fork),            TEST(test_file_replaced),           TEST(test_journal_modes),
+      TEST(test_memory),
+      TEST(test_makes_file_and_folders),
+      TEST(test_strange_names),
+      TEST(test_must_exist),
+      TEST(test_wrong_kinds),
+      TEST(test_links),
+      TEST(test_other_programs_database),
+      TEST(test_read_only_flag),
+      TEST(test_read_only_places),
+      TEST(test_unusable_places),
+      TEST(test_newer_schema),
+      TEST(test_fork),
+      TEST(test_file_replaced),
+      TEST(test_journal_modes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,15 @@
 
 static void test_network_kinds(void **state) {
   (void)state;
-  static const unsigned long network[] = {0x6969, 0x517B, 0xFF534D42, 0xFE534D42, 0x65735546, 0x0BD00BD0, 0x47504653, 0x01021997};
-  static const unsigned long local[] = {0xEF53 /* ext */, 0x58465342 /* xfs */, 0x9123683E /* btrfs */, 0x01021994 /* tmpfs */,
-                                        0x794C7630 /* overlay */, 0x2FC12FC1 /* zfs */, 0};
+  static const unsigned long network[] = {0x6969,     0x517B,     0xFF534D42, 0xFE534D42,
+                                          0x65735546, 0x0BD00BD0, 0x47504653, 0x01021997};
+  static const unsigned long local[] = {0xEF53 /* ext */,
+                                        0x58465342 /* xfs */,
+                                        0x9123683E /* btrfs */,
+                                        0x01021994 /* tmpfs */,
+                                        0x794C7630 /* overlay */,
+                                        0x2FC12FC1 /* zfs */,
+                                        0};
   for (size_t i = 0; i < sizeof network / sizeof network[0]; i++) assert_int_equal(rgt__path_network_kind(network[i]), 1);
   for (size_t i = 0; i < sizeof local / sizeof local[0]; i++) assert_int_equal(rgt__path_network_kind(local[i]), 0);
   /* a 64-bit f_type that was sign-extended from 32 */

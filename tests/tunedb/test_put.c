@@ -7,7 +7,8 @@ static void test_put_then_find(void **state) {
   (void)state;
   rgt__tunedb *db = open_memory();
   rgt__tunedb_signature sig = make_signature();
-  rgt__tunedb_trial t[3] = {make_default(), make_trial("group_tiles", "tile=16", 500000), make_trial("group_tiles", "tile=32", 700000)};
+  rgt__tunedb_trial t[3] = {make_default(), make_trial("group_tiles", "tile=16", 500000),
+                            make_trial("group_tiles", "tile=32", 700000)};
   t[1].time_ps = 123456;
   t[1].low_ps = 123000;
   t[1].high_ps = 124000;
@@ -98,11 +99,11 @@ static void test_unsound_trials(void **state) {
   char long_text[300];
   memset(long_text, 'x', sizeof long_text - 1);
   long_text[sizeof long_text - 1] = 0;
-#define REFUSED(field, value, named)                                                                                           \
-  do {                                                                                                                         \
-    rgt__tunedb_trial t = good;                                                                                                \
-    t.field = value;                                                                                                           \
-    expect_refused(db, &run, &sig, &cpu_place, &t, named);                                                                     \
+#define REFUSED(field, value, named)                       \
+  do {                                                     \
+    rgt__tunedb_trial t = good;                            \
+    t.field = value;                                       \
+    expect_refused(db, &run, &sig, &cpu_place, &t, named); \
   } while (0)
   REFUSED(family, NULL, "family is NULL");
   REFUSED(family, "", "family is empty");
@@ -134,11 +135,11 @@ static void test_unsound_scenes(void **state) {
   const rgt__tunedb_signature good = make_signature();
   const rgt__tunedb_run good_run = make_run(1);
   const rgt__tunedb_trial trial = make_trial("group_tiles", "tile=16", 500000);
-#define REFUSED(field, value, named)                                                                                           \
-  do {                                                                                                                         \
-    rgt__tunedb_signature s = good;                                                                                            \
-    s.field = value;                                                                                                           \
-    expect_refused(db, &good_run, &s, &cpu_place, &trial, named);                                                              \
+#define REFUSED(field, value, named)                              \
+  do {                                                            \
+    rgt__tunedb_signature s = good;                               \
+    s.field = value;                                              \
+    expect_refused(db, &good_run, &s, &cpu_place, &trial, named); \
   } while (0)
   REFUSED(text, NULL, "signature text is NULL");
   REFUSED(op_text, NULL, "op text is NULL");
@@ -241,10 +242,10 @@ static void test_run_ids_are_random(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_put_then_find),         cmocka_unit_test(test_repeats_change_nothing),
-      cmocka_unit_test(test_unsound_trials),        cmocka_unit_test(test_unsound_scenes),
-      cmocka_unit_test(test_canonical_form),        cmocka_unit_test(test_long_free_texts_are_cut),
-      cmocka_unit_test(test_misses_are_counted),    cmocka_unit_test(test_run_ids_are_random),
+      cmocka_unit_test(test_put_then_find),      cmocka_unit_test(test_repeats_change_nothing),
+      cmocka_unit_test(test_unsound_trials),     cmocka_unit_test(test_unsound_scenes),
+      cmocka_unit_test(test_canonical_form),     cmocka_unit_test(test_long_free_texts_are_cut),
+      cmocka_unit_test(test_misses_are_counted), cmocka_unit_test(test_run_ids_are_random),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,7 +113,11 @@ static void test_no_database_at_all(void **state) {
     size_t size;
     int moved;
   } files[] = {
-      {"", 0, 0}, {"x", 1, 0 /* empty to SQLite */}, {"xy", 2, 1}, {"SQLite format 3", 16, 1}, {"not a database, but a text that somebody wrote\n", 47, 1},
+      {"", 0, 0},
+      {"x", 1, 0 /* empty to SQLite */},
+      {"xy", 2, 1},
+      {"SQLite format 3", 16, 1},
+      {"not a database, but a text that somebody wrote\n", 47, 1},
   };
   int moved;
   for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
@@ -148,7 +152,8 @@ static void test_cut_anywhere(void **state) {
   make_database(N_RUNS, N_PER_RUN);
   char *data = read_file(&size);
   assert_true(size > 16 * 4096 && size % 4096 == 0);
-  const size_t cuts[] = {0, 1, 50, 99, 100, 512, 1024, 4095, 4096, 4097, 8192, 5 * 4096, size / 2, size / 2 + 77, size - 4096, size - 4097};
+  const size_t cuts[] = {0,    1,    50,   99,       100,      512,           1024,        4095,
+                         4096, 4097, 8192, 5 * 4096, size / 2, size / 2 + 77, size - 4096, size - 4097};
   int64_t most = 0;
   for (size_t i = 0; i < sizeof cuts / sizeof cuts[0]; i++) {
     int moved;
@@ -313,9 +318,8 @@ static void test_several_find_it(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
-      TEST(test_no_database_at_all), TEST(test_read_only_is_left_alone), TEST(test_cut_anywhere),
-      TEST(test_bytes_flipped),      TEST(test_met_in_a_call),           TEST(test_changed_rows_are_dropped),
-      TEST(test_several_find_it),
+      TEST(test_no_database_at_all), TEST(test_read_only_is_left_alone),  TEST(test_cut_anywhere),    TEST(test_bytes_flipped),
+      TEST(test_met_in_a_call),      TEST(test_changed_rows_are_dropped), TEST(test_several_find_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,7 +142,7 @@ static void test_lock_that_is_kept(void **state) {
   assert_non_null(strstr(err.text, path));
   rgt__tunedb_signature sig = make_signature();
   rgt__tunedb_winner w;
-  find(db, &sig, NULL, &w); /* readers do not wait */
+  find(db, &sig, NULL, &w);                         /* readers do not wait */
   OK(rgt__tunedb_miss(db, &sig, &cpu_place, NULL)); /* not counted, and no failure */
   db->busy_limit_ms = 60000;
   assert_int_equal(write(down[1], "x", 1), 1);
@@ -189,7 +189,8 @@ static void fill_a_disk(void *user) {
   snprintf(filler, sizeof filler, "%s/small/filler", folder);
   int fd = open(filler, O_CREAT | O_WRONLY, 0600);
   char zeros[4096] = {0};
-  while (write(fd, zeros, sizeof zeros) > 0) {}
+  while (write(fd, zeros, sizeof zeros) > 0) {
+  }
   close(fd);
   snprintf(path, sizeof path, "%s/small/second.db", folder);
   CHECK(rgt__tunedb_open(path, open_flags, &db, &err) == RGT_EDB);

@@ -242,7 +242,8 @@ static void random_set(rgt__random *r, set *s) {
   int n = 1 + (int)rgt__random_below(r, 60);
   for (int i = 0; i < n; i++) {
     int which = (int)rgt__random_below(r, 5);
-    rgt__tunedb_trial t = trial(params[which], 400000 + (int64_t)rgt__random_below(r, 30) * 25000, 1 + (int)rgt__random_below(r, 3));
+    rgt__tunedb_trial t =
+        trial(params[which], 400000 + (int64_t)rgt__random_below(r, 30) * 25000, 1 + (int)rgt__random_below(r, 3));
     t.rank = (int)rgt__random_below(r, 3);
     t.is_default = which == 0;
     t.final = rgt__random_below(r, 4) == 0;

@@ -25,17 +25,24 @@ VEC_INLINE void outputs_pack_nk(const float *w, rgt_int64 ld, rgt_int64 n_k, rgt
   }
 }
 
-static __attribute__((noinline, unused)) void outputs_pack(int layout_kn, const float *w, rgt_int64 ld, rgt_int64 n_k,
-                                                           rgt_int64 n_n, float *to) {
+/* One panel of n_n outputs (what is past it becomes zeros) from column or row 0 of w. */
+static __attribute__((noinline, unused)) void outputs_pack_panel(int layout_kn, const float *w, rgt_int64 ld, rgt_int64 n_k,
+                                                                 rgt_int64 n_n, float *to) {
   if (!layout_kn) {
-    for (rgt_int64 n = 0; n < n_n; n += LANES)
-      outputs_pack_nk(w + n * ld, ld, n_k, n_n - n, to + n / PANEL * PANEL * n_k + n % PANEL);
+    for (rgt_int64 n = 0; n < PANEL && n < n_n; n += LANES) outputs_pack_nk(w + n * ld, ld, n_k, n_n - n, to + n);
     return;
   }
-  for (rgt_int64 k = 0; k < n_k; k++, w += ld)
-    for (rgt_int64 n = 0; n < n_n; n += LANES)
-      vf_store(to + n / PANEL * PANEL * n_k + k * PANEL + n % PANEL,
-               n_n - n >= LANES ? vf_load(w + n) : vf_load_part(w + n, n_n - n));
+  for (rgt_int64 k = 0; k < n_k; k++, w += ld, to += PANEL) {
+    for (rgt_int64 n = 0; n < PANEL && n < n_n; n += LANES) {
+      __builtin_prefetch(w + 8 * ld + n);
+      vf_store(to + n, n_n - n >= LANES ? vf_load(w + n) : vf_load_part(w + n, n_n - n));
+    }
+  }
+}
+
+VEC_INLINE void outputs_pack(int layout_kn, const float *w, rgt_int64 ld, rgt_int64 n_k, rgt_int64 n_n, float *to) {
+  for (rgt_int64 n = 0; n < n_n; n += PANEL)
+    outputs_pack_panel(layout_kn, w + (layout_kn ? n : n * ld), ld, n_k, n_n - n, to + n * n_k);
 }
 
 /* `rows` rows times `vectors` vectors of outputs, the last of which has `last` outputs; rows and vectors are constants.
@@ -55,6 +62,10 @@ VEC_INLINE void outputs_block(const float *w, rgt_int64 ld, int padded, const fl
   for (int i = 0; i < rows; i++) xi[i] = x[i];
   for (rgt_int64 k = 0; k < n_k; k++, w += ld) {
     vf wv[VECTORS];
+    if (!padded && n_k >= 64) { /* as w lies, every k may be a page of its own, which the processor does not foresee */
+      UNROLL
+      for (int v = 0; v < vectors; v++) __builtin_prefetch(w + 8 * ld + v * LANES);
+    }
     UNROLL
     for (int v = 0; v < vectors; v++)
       wv[v] = v + 1 < vectors || padded || last == LANES ? vf_load(w + v * LANES) : vf_load_part(w + v * LANES, last);
@@ -95,17 +106,28 @@ VEC_INLINE void outputs_panel(const float *w, rgt_int64 ld, int padded, const fl
   if (n_rows - r >= 1) outputs_block(w, ld, padded, b, x + r, n_k, 1, vectors, last, act, y + r, column);
 }
 
-/* A layer for n_rows rows, x[i] to y[i]. w: as packed (ld is PANEL then), or a kn matrix as it lies. n_k and n_n are constants.
- */
-VEC_INLINE void outputs_layer(int packed, const float *w, rgt_int64 ld, const float *b, const float *const *x, rgt_int64 n_k,
-                              rgt_int64 n_n, rgt_int64 n_rows, int act, float *const *y) {
+/* A layer for n_rows rows, x[i] to y[i]; n_k and n_n are constants. packed 0: w is a kn matrix as it lies; 1: outputs_pack made
+ * it; 2: w is as it lies in either layout, and each panel is packed here, into `panel`, for the rows at hand. */
+VEC_INLINE void outputs_layer(int packed, int layout_kn, const float *w, rgt_int64 ld, const float *b, const float *const *x,
+                              rgt_int64 n_k, rgt_int64 n_n, rgt_int64 n_rows, int act, float *panel, float *const *y) {
   rgt_int64 n = 0;
-  for (; n + PANEL <= n_n; n += PANEL)
-    outputs_panel(packed ? w + n * n_k : w + n, ld, packed, b ? b + n : b, x, n_k, n_rows, VECTORS, LANES, act, y, n);
-  UNROLL
-  for (int v = 1; v <= VECTORS; v++) { /* what is left takes one of these; a constant decides which */
-    const rgt_int64 last = n_n - n - (v - 1) * LANES;
-    if (last >= 1 && last <= LANES && n_n - n < PANEL)
-      outputs_panel(packed ? w + n * n_k : w + n, ld, packed, b ? b + n : b, x, n_k, n_rows, v, last, act, y, n);
+  for (; n < n_n; n += PANEL) {
+    const float *from = packed == 1 ? w + n * n_k : w + (layout_kn ? n : n * ld);
+    const rgt_int64 ld_panel = packed ? PANEL : ld;
+    if (packed == 2) {
+      outputs_pack_panel(layout_kn, from, ld, n_k, n_n - n, panel);
+      from = panel;
+    }
+    const float *bias = b ? b + n : b;
+    if (n + PANEL <= n_n) {
+      outputs_panel(from, ld_panel, packed != 0, bias, x, n_k, n_rows, VECTORS, LANES, act, y, n);
+      continue;
+    }
+    const rgt_int64 left = n_n % PANEL; /* a constant decides which of these */
+    UNROLL
+    for (int v = 1; v <= VECTORS; v++) {
+      const rgt_int64 last = left - (v - 1) * LANES;
+      if (last >= 1 && last <= LANES) outputs_panel(from, ld_panel, packed != 0, bias, x, n_k, n_rows, v, last, act, y, n);
+    }
   }
 }

@@ -60,6 +60,10 @@ VEC_INLINE void rows_block(const float *w, rgt_int64 ld_n, rgt_int64 ld_k, int f
       sum[i * vectors + v] = !first ? vf_load(yt + i * TILE + v * LANES) : b ? vf_set1(b[i]) : vf_zero();
   }
   for (rgt_int64 k = 0; k < n_k; k++, w += ld_k, xt += TILE) {
+    if (n_k >= 64 && ld_k == 1 && k % 16 == 0) {
+      UNROLL
+      for (int i = 0; i < n; i++) __builtin_prefetch(w + (i + BLOCK) * ld_n, 0, 2);
+    }
     vf x[VECTORS];
     UNROLL
     for (int v = 0; v < vectors; v++) x[v] = vf_load(xt + v * LANES);
@@ -89,8 +93,8 @@ VEC_INLINE void rows_outputs(const float *w, rgt_int64 ld_n, rgt_int64 ld_k, int
     if (n_n - n == left) rows_block(w + n * ld_n, ld_n, ld_k, first, b ? b + n : b, xt, n_k, vectors, left, act, yt + n * TILE);
 }
 
-/* x is taken ROWS_K values at a time, 24 KiB of a tile, so that all outputs find it in the first-level cache. */
-enum { ROWS_K = 6144 / TILE };
+/* x is taken ROWS_K values at a time, 64 KiB of a tile: what all outputs share stays near. */
+enum { ROWS_K = 16384 / TILE };
 
 /* A layer's outputs [from, from + n_n) into yt, output `from` at yt[0]; vectors and n_n are constants. */
 VEC_INLINE void rows_layer(int layout_kn, const float *w, rgt_int64 ld, const float *b, const float *xt, rgt_int64 n_k,

@@ -15,7 +15,7 @@ DEV void store(u16 *p, float v) {
     *p = bf16_of_f32<DEVICE_SM>(v);
 }
 
-/* V elements of global memory, read in the widest pieces that an address of alignment A (bytes) allows. V and A: powers of two. */
+/* V elements of global memory, read in the widest pieces that an address of A-byte alignment allows. Both are powers of two. */
 template <int V, int A> DEV void load_run(const float *p, float (&v)[V]) {
   enum : int { N = least<V, A / 4>::value };
 #pragma unroll

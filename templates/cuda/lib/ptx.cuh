@@ -2,7 +2,7 @@
 
 DEV u64 global_address(const void *p) { return (u64)__cvta_generic_to_global(p); }
 
-/* Read-only for the whole kernel: global memory through the non-coherent path. N words of 4 bytes at an N * 4 aligned address. */
+/* Global memory that stays as it is while the kernel runs, through the read-only path: N words at an address of N * 4 bytes. */
 template <int N> DEV void load_words(const void *p, u32 (&w)[N]);
 template <> __device__ __forceinline__ void load_words<1>(const void *p, u32 (&w)[1]) {
   asm("ld.global.nc.b32 %0, [%1];" : "=r"(w[0]) : "l"(global_address(p)));

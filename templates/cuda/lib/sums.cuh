@@ -20,8 +20,8 @@ struct from_shared {
   }
 };
 
-/* p[o + i] into v[i]: a run of OUTPUTS of N values. One past the end is read as the last one, which is memory of the same group,
- * and what comes of it is dropped. */
+/* p[o + i] into v[i]: a run of OUTPUTS of N values. One past the end is read as the last one, which is memory of the same
+ * group, and what comes of it is dropped. */
 template <int N> DEV void load_outputs(const elem *p, int o, float (&v)[OUTPUTS]) {
   if constexpr (N % OUTPUTS == 0) {
     load_run<OUTPUTS, OUTPUTS == 1 ? (int)sizeof(elem) : ALIGNED>(p + o, v);
@@ -62,7 +62,8 @@ template <int N, int V, class X> DEV void add_run(const X &x, const elem *w, i64
 }
 
 /* This lane's part of the sums. The main loop has a constant count, and is unrolled only so far as keeps loads in flight. */
-template <int K, int N, class X> DEV void lane_sums(const X &x, const elem *w, i64 ld, int o, int lane, float (&sum)[OUTPUTS]) {
+template <int K, int N, class X>
+DEV void lane_sums(const X &x, const elem *w, i64 ld, int o, int lane, float (&sum)[OUTPUTS]) {
   enum : int { STEP = LANES * CHUNK, STEPS = K / STEP, UNROLL = OUTPUTS * CHUNK >= 8 ? 1 : 8 / (OUTPUTS * CHUNK) };
 #pragma unroll UNROLL
   for (int s = 0; s < STEPS; s++) add_run<N, CHUNK>(x, w, ld, o, s * STEP + lane * CHUNK, sum);
@@ -74,7 +75,7 @@ template <int K, int N, class X> DEV void lane_sums(const X &x, const elem *w, i
   }
 }
 
-/* Every lane ends with the same sum: at each level both partners add the same two numbers. All threads of the warp take part. */
+/* Every lane ends with the same sum: at each level both partners add the same two numbers. Whole warps take part. */
 DEV void add_lanes(float (&sum)[OUTPUTS]) {
 #pragma unroll
   for (int apart = LANES / 2; apart > 0; apart /= 2)

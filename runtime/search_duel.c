@@ -1,0 +1,80 @@
+/* search_duel.c -- the best of all waves against each other and the default; its trials are marked final. */
+#include <string.h>
+
+#include "runtime/search_state.h"
+
+enum { DUEL_ROUNDS_MIN = 9, DUEL_ROUNDS = 45 };
+
+/* The candidates with the smallest ratios, as far as they are within 10 % of the best; the default stands in every round
+ * anyway. */
+static int finalists(const rgt__search *s, int out[RGT_SEARCH_FINALISTS]) {
+  int n = 0;
+  int64_t least = INT64_MAX;
+  for (int i = 0; i < s->setup->n; i++)
+    if (i != s->setup->default_index && s->ratio_ppm[i] > 0 && s->setup->all[i].candidate.outcome == RGT_TRIAL_OK &&
+        s->ratio_ppm[i] < least)
+      least = s->ratio_ppm[i];
+  for (int i = 0; i < s->setup->n; i++) {
+    int64_t ratio = s->ratio_ppm[i];
+    if (i == s->setup->default_index || ratio == 0 || s->setup->all[i].candidate.outcome != RGT_TRIAL_OK) continue;
+    int at = n;
+    while (at > 0 && s->ratio_ppm[out[at - 1]] > ratio) at--;
+    if (at >= RGT_SEARCH_FINALISTS) continue;
+    if (n < RGT_SEARCH_FINALISTS) n++;
+    memmove(&out[at + 1], &out[at], (size_t)(n - 1 - at) * sizeof *out);
+    out[at] = i;
+  }
+  while (n > 2 && (double)s->ratio_ppm[out[n - 1]] > 1.10 * (double)least) n--;
+  return n;
+}
+
+/* Both passes for every finalist; a wrong one makes room for the next. */
+static rgt_status checked_finalists(rgt__search *s, int out[RGT_SEARCH_FINALISTS], int *n, rgt__error *err) {
+  for (;;) {
+    int all_right = 1;
+    *n = finalists(s, out);
+    for (int i = 0; i < *n && all_right; i++) {
+      rgt_status status = rgt__search_check(s, out[i], 1, err);
+      if (status == RGT_EWRONG) {
+        all_right = 0;
+        s->result->n_ok--;
+        s->result->n_wrong++;
+        rgt__search_texts texts;
+        rgt__tunedb_trial t = rgt__search_trial_of(s, out[i], &texts);
+        status = rgt__search_store(s, &t, 1, err);
+      }
+      if (status != RGT_OK) return status;
+    }
+    if (all_right) return RGT_OK;
+  }
+}
+
+static rgt_status duel_rounds(rgt__search *s, rgt__contest *c, rgt__error *err) {
+  for (int done = 0; done < DUEL_ROUNDS; done += DUEL_ROUNDS_MIN) {
+    rgt__search_report(s, RGT_PHASE_DUEL, done, DUEL_ROUNDS, "");
+    rgt_status status = rgt__contest_rounds(c, DUEL_ROUNDS_MIN, 1, rgt__search_stop_on_request, s, err);
+    if (status != RGT_OK) return status;
+    if (rgt__search_now() > s->deadline_s) break;
+    if (done >= 2 * DUEL_ROUNDS_MIN && rgt__contest_settled(c)) break;
+  }
+  return RGT_OK;
+}
+
+rgt_status rgt__search_run_duel(rgt__search *s, rgt__error *err) {
+  int index[RGT_SEARCH_FINALISTS], n = 0;
+  rgt__candidate *candidates[RGT_SEARCH_FINALISTS];
+  rgt__contest c;
+  rgt_status status = checked_finalists(s, index, &n, err);
+  if (status != RGT_OK) return status;
+  for (int i = 0; i < n; i++) candidates[i] = &s->setup->all[index[i]].candidate;
+  status = rgt__contest_open(s->setup->worker, &s->setup->all[s->setup->default_index].candidate, candidates, index, n,
+                             s->setup->seed ^ 0x6475656c, &c, err);
+  if (status != RGT_OK) return status;
+  status = duel_rounds(s, &c, err);
+  if (status == RGT_OK) {
+    s->result->loop_ps = rgt__contest_loop(&c);
+    status = rgt__search_store_contest(s, &c, 1, err);
+  }
+  rgt__contest_close(&c);
+  return status;
+}

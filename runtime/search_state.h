@@ -1,0 +1,48 @@
+/* search_state.h -- what the files of the search of one signature share. Private to search*.c. */
+#ifndef RGT_RUNTIME_SEARCH_STATE_H
+#define RGT_RUNTIME_SEARCH_STATE_H
+
+#include "runtime/search.h"
+
+enum { RGT_SEARCH_WAVE = 16, RGT_SEARCH_FINALISTS = 6 };
+
+typedef struct rgt__search {
+  const rgt__search_setup *setup;
+  rgt_tune_result *result;
+  int64_t bucket;
+  double deadline_s;
+  rgt__signature_text signature_text;
+  rgt__place_text place_text;
+  rgt__tunedb_signature signature;
+  rgt__tunedb_place place;
+  rgt__tunedb_run run;
+  int64_t *ratio_ppm;  /* [n] of each candidate that was timed, in this run or an unfinished one; 0: none */
+  unsigned char *done; /* [n] has an outcome */
+  int n_done;
+  rgt_status store_status; /* RGT_EDB once a batch could not be stored */
+} rgt__search;
+
+/* search.c */
+int rgt__search_stopped(const rgt__search *s); /* on request */
+int rgt__search_stop_on_request(void *search); /* the same, as contests ask */
+void rgt__search_report(const rgt__search *s, rgt_phase phase, int64_t done, int64_t total, const char *line);
+
+/* search_trials.c -- outcomes as trials: counted, stored at once, taken up again. */
+typedef struct rgt__search_texts { /* what a trial borrows */
+  char params[RGT_VARIANT_TEXT_MAX];
+} rgt__search_texts;
+rgt__tunedb_trial rgt__search_trial_of(const rgt__search *s, int i, rgt__search_texts *texts);
+rgt_status rgt__search_store(rgt__search *s, const rgt__tunedb_trial *trials, int n, rgt__error *err);
+void rgt__search_mark_done(rgt__search *s, int i, rgt_outcome outcome);
+rgt_status rgt__search_store_failure(rgt__search *s, int i, rgt_outcome outcome, const char *reason, rgt__error *err);
+rgt_status rgt__search_store_contest(rgt__search *s, const rgt__contest *c, int final, rgt__error *err);
+rgt_status rgt__search_take_up(rgt__search *s, rgt__error *err); /* what an unfinished search left */
+
+/* search_check.c -- verifies candidate i; exact: both passes, for finalists. RGT_OK; RGT_EWRONG or RGT_EINFEASIBLE with outcome
+ * and reason in the candidate. */
+rgt_status rgt__search_check(rgt__search *s, int i, int exact, rgt__error *err);
+
+/* search_duel.c -- the best of all waves against each other and the default. */
+rgt_status rgt__search_run_duel(rgt__search *s, rgt__error *err);
+
+#endif

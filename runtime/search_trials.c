@@ -1,0 +1,147 @@
+/* search_trials.c -- a search's outcomes as trials: counted, stored at once, taken up again by the next run. */
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/search_state.h"
+
+rgt__tunedb_trial rgt__search_trial_of(const rgt__search *s, int i, rgt__search_texts *texts) {
+  const rgt__searched *c = &s->setup->all[i];
+  const rgt__family *family = c->candidate.variant.family;
+  const rgt__numeric *n = &c->candidate.numeric;
+  rgt__variant_params_format(&c->candidate.variant, texts->params);
+  return (rgt__tunedb_trial){.family = family->name,
+                             .revision = family->revision,
+                             .rank = family->rank,
+                             .params = texts->params,
+                             .is_default = c->is_default,
+                             .template_digest = family->template_digest,
+                             .code = c->candidate.code,
+                             .outcome = c->candidate.outcome,
+                             .reason = c->candidate.reason,
+                             .error_share = c->error_share,
+                             .p1 = n->p1,
+                             .p2 = n->p2,
+                             .u_h = n->u_h,
+                             .alpha = n->alpha,
+                             .beta = n->beta,
+                             .numeric_class = n->class_name};
+}
+
+static void add_times(rgt__tunedb_trial *t, const rgt__interval *time, const rgt__interval *ratio, int64_t default_ps) {
+  t->outcome = RGT_TRIAL_OK;
+  t->reason = "";
+  t->time_ps = time->median;
+  t->low_ps = time->low;
+  t->high_ps = time->high;
+  t->default_ps = default_ps;
+  t->ratio_ppm = ratio->median;
+  t->ratio_low_ppm = ratio->low;
+  t->ratio_high_ppm = ratio->high;
+  t->n_samples = time->n;
+}
+
+/* A database that cannot be written ends nothing: the results stay in this process, and the caller says so. */
+rgt_status rgt__search_store(rgt__search *s, const rgt__tunedb_trial *trials, int n, rgt__error *err) {
+  if (n == 0) return RGT_OK;
+  rgt_status status = rgt__tunedb_put(s->setup->db, &s->run, &s->signature, &s->place, trials, n, err);
+  if (status == RGT_EDB) {
+    s->store_status = RGT_EDB;
+    return RGT_OK;
+  }
+  return status;
+}
+
+static void count_outcome(rgt__search *s, rgt_outcome outcome) {
+  rgt_tune_result *r = s->result;
+  r->n_tried++;
+  int *const counts[RGT_N_OUTCOMES] = {&r->n_ok,    &r->n_infeasible, &r->n_compile_error,
+                                       &r->n_wrong, &r->n_crashed,    &r->n_timed_out};
+  ++*counts[outcome];
+}
+
+void rgt__search_mark_done(rgt__search *s, int i, rgt_outcome outcome) {
+  if (s->done[i]) return;
+  s->done[i] = 1;
+  s->n_done++;
+  count_outcome(s, outcome);
+}
+
+rgt_status rgt__search_store_failure(rgt__search *s, int i, rgt_outcome outcome, const char *reason, rgt__error *err) {
+  rgt__search_texts texts;
+  rgt__tunedb_trial t = rgt__search_trial_of(s, i, &texts);
+  t.outcome = outcome;
+  t.reason = reason;
+  rgt__search_mark_done(s, i, outcome);
+  return rgt__search_store(s, &t, 1, err);
+}
+
+rgt_status rgt__search_store_contest(rgt__search *s, const rgt__contest *c, int final, rgt__error *err) {
+  rgt__tunedb_trial trials[RGT_SEARCH_WAVE + 1];
+  rgt__search_texts texts[RGT_SEARCH_WAVE + 1];
+  rgt__interval base;
+  int n = 0;
+  if (!rgt__contest_baseline(c, &base)) return RGT_OK;
+  rgt__interval one = {1000000, 1000000, 1000000, base.n};
+  int d = s->setup->default_index;
+  trials[n] = rgt__search_trial_of(s, d, &texts[n]);
+  add_times(&trials[n], &base, &one, base.median);
+  trials[n++].final = final;
+  s->ratio_ppm[d] = 1000000;
+  rgt__search_mark_done(s, d, RGT_TRIAL_OK);
+  for (int i = 0; i < c->n; i++) {
+    rgt__score score;
+    int index = c->entrants[i].index;
+    trials[n] = rgt__search_trial_of(s, index, &texts[n]);
+    if (c->entrants[i].unusable) {
+      trials[n].outcome = RGT_TRIAL_INFEASIBLE;
+      trials[n].reason = "not valid for this number of rows and groups, or its workspace does not fit";
+      rgt__search_mark_done(s, index, RGT_TRIAL_INFEASIBLE);
+    } else if (rgt__contest_score(c, i, &score)) {
+      add_times(&trials[n], &score.time, &score.ratio, base.median);
+      s->ratio_ppm[index] = score.ratio.median;
+      rgt__search_mark_done(s, index, RGT_TRIAL_OK);
+    } else {
+      continue;
+    }
+    trials[n++].final = final;
+  }
+  return rgt__search_store(s, trials, n, err);
+}
+
+/* ---- what an unfinished search left ---- */
+
+typedef struct resume {
+  rgt__search *s;
+  int complete; /* a final trial was seen: nothing to take up */
+} resume;
+
+static int resume_trial(void *user, const rgt__tunedb_run *run, const rgt__tunedb_trial *t) {
+  resume *r = user;
+  (void)run;
+  if (t->final) r->complete = 1;
+  return 0;
+}
+
+static int take_trial(void *user, const rgt__tunedb_run *run, const rgt__tunedb_trial *t) {
+  rgt__search *s = user;
+  rgt__search_texts texts;
+  (void)run;
+  for (int i = 0; i < s->setup->n; i++) {
+    rgt__tunedb_trial mine = rgt__search_trial_of(s, i, &texts);
+    if (s->done[i] || strcmp(mine.family, t->family) != 0 || mine.revision != t->revision ||
+        strcmp(mine.params, t->params) != 0 || !rgt__digest_equal(&mine.template_digest, &t->template_digest))
+      continue;
+    if (t->outcome == RGT_TRIAL_OK) s->ratio_ppm[i] = t->ratio_ppm;
+    rgt__search_mark_done(s, i, t->outcome);
+    s->result->n_resumed++;
+  }
+  return 0;
+}
+
+rgt_status rgt__search_take_up(rgt__search *s, rgt__error *err) {
+  resume r = {s, 0};
+  if (s->setup->options->force) return RGT_OK;
+  rgt_status status = rgt__tunedb_trials(s->setup->db, &s->signature, &s->place, resume_trial, &r, err);
+  if (status == RGT_OK && !r.complete) status = rgt__tunedb_trials(s->setup->db, &s->signature, &s->place, take_trial, s, err);
+  return status == RGT_EMISS || status == RGT_EDB ? RGT_OK : status;
+}

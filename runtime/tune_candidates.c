@@ -1,0 +1,126 @@
+/* tune_candidates.c -- the space of an op rendered, admitted, compiled in parallel; and the worker that will run it. */
+#include <string.h>
+
+#include "runtime/base/alloc.h"
+#include "runtime/base/file.h"
+#include "runtime/prepare.h"
+#include "runtime/thread_pool.h"
+#include "runtime/tune_state.h"
+
+enum { SPACE_FILE_MAX = 1 << 20 };
+
+/* What the handle lets in: verify.md's admission. */
+static int admits(const rgt_op *op, const rgt__numeric *n) {
+  return rgt__numeric_admits(n, op->desc.dtype, op->options.max_error);
+}
+
+static rgt_status enumerate(rgt__tuning *t) {
+  rgt__buffer narrow = {0};
+  rgt__error *err = &t->ctx->error;
+  rgt_status status = RGT_OK;
+  if (t->o.space) status = rgt__file_read(t->o.space, SPACE_FILE_MAX, &narrow, err);
+  if (status == RGT_OK)
+    status = rgt__space_enumerate(t->families, &t->op->desc, &t->maker.target,
+                                  t->o.space ? (narrow.data ? narrow.data : "") : NULL, t->o.space, 0, &t->space, err);
+  rgt__buffer_free(&narrow);
+  return status;
+}
+
+static int same_variant(const rgt__variant *a, const rgt__variant *b) {
+  return a->family == b->family && memcmp(a->value, b->value, (size_t)a->family->n_params) == 0;
+}
+
+/* Renders every variant that the handle admits; the default stands among them even where a space file leaves it out. */
+static rgt_status render_all(rgt__tuning *t) {
+  rgt__variant fallback;
+  rgt__error *err = &t->ctx->error;
+  rgt_status status = rgt__prepare_default(t->op, t->maker.target.device, &fallback);
+  if (status != RGT_OK) return status;
+  t->all = rgt__alloc_zero((size_t)t->space.n + 1, sizeof *t->all);
+  if (!t->all) return rgt__error_nomem(err, (size_t)(t->space.n + 1) * sizeof *t->all);
+  t->default_index = -1;
+  for (int i = 0; i <= t->space.n && status == RGT_OK; i++) {
+    const rgt__variant *v = i < t->space.n ? &t->space.variants[i] : &fallback;
+    rgt__searched *c = &t->all[t->n];
+    if (i == t->space.n && t->default_index >= 0) break;
+    status = rgt__candidate_render(&t->maker, v, &t->op->desc, &c->candidate, err);
+    if (status != RGT_OK) break;
+    c->is_default = same_variant(v, &fallback);
+    if (!c->is_default && !admits(t->op, &c->candidate.numeric)) {
+      rgt__candidate_free(t->maker.device, &c->candidate);
+      continue;
+    }
+    if (c->is_default) t->default_index = t->n;
+    t->n++;
+    rgt__tune_report(t, RGT_PHASE_GENERATE, 0, i + 1, t->space.n, c->candidate.text);
+  }
+  return status;
+}
+
+/* Compiling may take this share of the budget; what is not compiled by then is left out, so that the rest can be measured. */
+#define COMPILE_SHARE 0.6
+
+static int out_of_compile_time(const rgt__tuning *t) {
+  return rgt__search_now() > t->started_s + COMPILE_SHARE * t->budget_s;
+}
+
+static int compiled_one(void *user, int i) {
+  rgt__tuning *t = user;
+  t->n_compiled++;
+  rgt__tune_report(t, RGT_PHASE_COMPILE, 0, t->n_compiled, t->n, t->all[i].candidate.text);
+  return rgt__tune_stopped(t) || out_of_compile_time(t);
+}
+
+/* Keeps the candidates that were compiled, or failed to be. */
+static void drop_uncompiled(rgt__tuning *t) {
+  int n = 0;
+  for (int i = 0; i < t->n; i++) {
+    rgt__candidate *c = &t->all[i].candidate;
+    if (c->outcome != RGT_TRIAL_OK || c->entry.path[0] || c->entry.code) {
+      if (i == t->default_index) t->default_index = n;
+      t->all[n++] = t->all[i];
+    } else {
+      rgt__candidate_free(t->maker.device, c);
+    }
+  }
+  if (n < t->n)
+    rgt__context_log(t->ctx, RGT_LOG_WARNING,
+                     "the budget of %.0f s ended compiling after %d of %d variants; give more with budget_s (--budget)",
+                     t->budget_s, n, t->n);
+  t->n = n;
+}
+
+/* The pool wants one array of candidates; ours lie in larger structs. */
+static rgt_status compile_all(rgt__tuning *t) {
+  rgt__candidate *list = rgt__alloc_zero((size_t)t->n, sizeof *list);
+  if (!list) return rgt__error_nomem(&t->ctx->error, (size_t)t->n * sizeof *list);
+  for (int i = 0; i < t->n; i++) list[i] = t->all[i].candidate;
+  rgt_status status =
+      rgt__candidate_compile_all(&t->maker, list, t->n, rgt__pool_affinity(), 0, compiled_one, t, &t->ctx->error);
+  for (int i = 0; i < t->n; i++) t->all[i].candidate = list[i];
+  rgt__free(list);
+  if (status == RGT_EINTERRUPTED && !rgt__tune_stopped(t)) {
+    drop_uncompiled(t);
+    return RGT_OK;
+  }
+  if (status == RGT_EINTERRUPTED)
+    rgt__error_set(&t->ctx->error, status, "stopped while compiling: %d of %d variants are in the code cache", t->n_compiled,
+                   t->n);
+  return status;
+}
+
+rgt_status rgt__tune_make_candidates(rgt__tuning *t) {
+  rgt_ctx *ctx = t->ctx;
+  t->maker = (rgt__candidate_maker){.device = ctx->device,
+                                    .target = ctx->device->info.target,
+                                    .cache = ctx->cache,
+                                    .facts = {t->op->options.weight_form, t->op->options.align_bytes}};
+  rgt_status status = rgt__context_families(ctx, &t->families);
+  t->maker.families = t->families;
+  if (status == RGT_OK) status = rgt__context_toolchain(ctx, &t->maker.toolchain);
+  if (status == RGT_OK) status = enumerate(t);
+  if (status == RGT_OK) status = render_all(t);
+  if (status == RGT_OK) status = compile_all(t);
+  if (status == RGT_OK) status = rgt__worker_open_local(&t->maker, &t->op->desc, NULL, 1, 0, &t->worker, &ctx->error);
+  return status;
+}

@@ -1,0 +1,39 @@
+/* tune_state.h -- what the files of one call of rgt_tune share. Private to tune*.c. */
+#ifndef RGT_RUNTIME_TUNE_STATE_H
+#define RGT_RUNTIME_TUNE_STATE_H
+
+#include "runtime/search.h"
+
+typedef struct rgt__tuning {
+  rgt_op *op;
+  rgt_ctx *ctx;
+  rgt_tune_options o;
+  rgt_skew skew;
+  rgt_tune_result *results;
+  double started_s, budget_s;
+  rgt__families *families;
+  rgt__tunedb *db, *scratch; /* scratch: in memory, once the file could not be written */
+  rgt__candidate_maker maker;
+  rgt__worker *worker;
+  rgt__searched *all;
+  int n, default_index;
+  int n_compiled;
+  rgt__space space;
+} rgt__tuning;
+
+/* tune.c */
+int rgt__tune_stopped(const rgt__tuning *t);
+void rgt__tune_report(void *tuning, rgt_phase phase, int64_t bucket, int64_t done, int64_t total, const char *line);
+int64_t rgt__tune_problem_rows(const rgt__tuning *t, int i); /* of result i: its bucket, or the length of the given index */
+
+/* tune_candidates.c -- the space rendered and compiled, and a worker to run it. */
+rgt_status rgt__tune_make_candidates(rgt__tuning *t);
+
+/* tune_results.c -- between the database and rgt_tune_result. */
+rgt_status rgt__tune_find(rgt__tuning *t, int64_t bucket, rgt__tunedb_winner *w);
+void rgt__tune_fill_from(rgt_tune_result *r, const rgt__tunedb_winner *w);
+rgt_status rgt__tune_look_up(rgt__tuning *t, int i, int *hit); /* a complete search is stored: result i is filled from it */
+void rgt__tune_fill_work(rgt__tuning *t);                      /* operations and bytes of a call */
+void rgt__tune_fill_peaks(rgt__tuning *t);                     /* shares of the measured peaks */
+
+#endif

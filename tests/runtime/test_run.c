@@ -1,0 +1,369 @@
+/* test_run.c -- rgt_op_run: y for every way to pass a problem, every bad argument, and no allocation after prepare. */
+#include "tests/support/front.h"
+
+#include <stdatomic.h>
+
+/* ---- every allocation of the process, the library's and others ---- */
+
+static atomic_int counting, n_mallocs;
+
+#if defined __SANITIZE_ADDRESS__
+int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void *, size_t), void (*on_free)(const volatile void *));
+static void on_malloc(const volatile void *p, size_t bytes) {
+  (void)p, (void)bytes;
+  if (counting) n_mallocs++;
+}
+static void on_free(const volatile void *p) { (void)p; }
+static void watch_mallocs(void) { assert_true(__sanitizer_install_malloc_and_free_hooks(on_malloc, on_free) > 0); }
+#elif defined __GLIBC__
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t n, size_t bytes);
+void *__libc_realloc(void *p, size_t bytes);
+void *malloc(size_t bytes) {
+  if (counting) n_mallocs++;
+  return __libc_malloc(bytes);
+}
+void *calloc(size_t n, size_t bytes) {
+  if (counting) n_mallocs++;
+  return __libc_calloc(n, bytes);
+}
+void *realloc(void *p, size_t bytes) {
+  if (counting) n_mallocs++;
+  return __libc_realloc(p, bytes);
+}
+static void watch_mallocs(void) {}
+#else
+#define NO_MALLOC_HOOK 1
+static void watch_mallocs(void) {}
+#endif
+
+static atomic_int n_hooked;
+
+static void *counting_realloc(void *user, void *p, size_t bytes) {
+  (void)user;
+  if (counting) n_hooked++;
+  if (bytes) return realloc(p, bytes);
+  free(p);
+  return NULL;
+}
+
+/* ---- fixture: one house for all, since the default variant compiles once ---- */
+
+static front f;
+static rgt_op *op;
+static problem p;
+
+static int open_house(void **state) {
+  (void)state;
+  watch_mallocs();
+  rgt_set_alloc(counting_realloc, NULL);
+  front_begin(&f);
+  return 0;
+}
+
+static int close_house(void **state) {
+  (void)state;
+  front_end(&f);
+  rgt_set_alloc(NULL, NULL);
+  return 0;
+}
+
+static void begin(const char *text, int64_t rows, int padded, rgt_weight_form form) {
+  rgt_op_options o = {.struct_size = sizeof o, .weight_form = form};
+  front_open(&f);
+  op = front_op_with(&f, text, &o);
+  problem_make(&p, text, rows, padded);
+}
+
+static void end(void) {
+  problem_free(&p);
+  rgt_op_free(op);
+}
+
+static void run_right(void) {
+  problem_reset_y(&p);
+  front_ok(&f, rgt_op_run(op, &p.args, NULL));
+  problem_check(&p);
+}
+
+/* ---- right ways ---- */
+
+static void before_and_after_prepare(const char *text, int64_t rows, int padded, rgt_weight_form form, int bias_pointers) {
+  begin(text, rows, padded, form);
+  problem_use_pointers(&p, form == RGT_POINTERS, bias_pointers);
+  run_right();
+  assert_int_equal(front_compiles(&f), 0); /* the built-in kernel */
+  front_ok(&f, rgt_op_prepare(op, rows, 0));
+  front_compiles(&f);
+  run_right();
+  assert_int_equal(front_compiles(&f), 0);
+  front_ok(&f, rgt_sync(op, NULL));
+  end();
+}
+
+static void every_form(void **state) {
+  (void)state;
+  before_and_after_prepare(FRONT_MLP, 23, 0, RGT_STACKED, 0);
+  before_and_after_prepare(FRONT_MLP, 23, 1, RGT_STACKED, 0);
+  before_and_after_prepare(FRONT_MLP, 23, 1, RGT_POINTERS, 0);
+  before_and_after_prepare(FRONT_MLP, 23, 1, RGT_POINTERS, 1);
+  before_and_after_prepare(FRONT_MLP, 23, 1, RGT_STACKED, 1);
+  before_and_after_prepare(FRONT_LINEAR, 23, 1, RGT_STACKED, 0);
+  before_and_after_prepare(FRONT_LINEAR, 40, 0, RGT_POINTERS, 1);
+  before_and_after_prepare("mlp:10-20-5:g4:f32:relu:b0:kn:i32", 17, 1, RGT_STACKED, 0);
+  before_and_after_prepare("mlp:10-20-5:g4:f32:relu:b2:nk:i64", 17, 1, RGT_POINTERS, 0);
+}
+
+/* The same bits before and after prepare, also where sums round. */
+static void builtin_has_the_default_bits(void **state) {
+  enum { ROWS = 37, N_OUT = 11 };
+  static const char *const texts[] = {"mlp:33-29-11:g4:f32:gelu:b12:nk:i64", "linear:77-11:g4:f32:tanh:b1:kn:i32"};
+  float first[ROWS * N_OUT];
+  (void)state;
+  for (int t = 0; t < 2; t++) {
+    begin(texts[t], ROWS, 0, RGT_STACKED);
+    for (int64_t i = 0; i < ROWS * p.d.n_in; i++)
+      if (!isnan(p.x[i])) p.x[i] *= 0.1f * (float)(i % 17);
+    front_ok(&f, rgt_op_run(op, &p.args, NULL));
+    memcpy(first, p.y, sizeof first);
+    problem_reset_y(&p);
+    front_ok(&f, rgt_op_prepare(op, ROWS, 0));
+    front_ok(&f, rgt_op_run(op, &p.args, NULL));
+    assert_memory_equal(first, p.y, sizeof first);
+    end();
+  }
+}
+
+static void masked_rows_are_zero(void **state) {
+  (void)state;
+  begin(FRONT_MLP, 12, 1, RGT_STACKED);
+  for (int64_t r = 0; r < 12; r++) {
+    problem_set_group(&p, r, -1);
+    problem_fill(p.x + r * p.ld_x, (size_t)p.d.n_in, r % 2 ? 0x7f800000 : 0x7fc00000); /* Inf, NaN */
+  }
+  problem_expect(&p);
+  run_right();
+  front_ok(&f, rgt_op_prepare(op, 12, 0));
+  run_right();
+  end();
+}
+
+static void no_rows_take_nulls(void **state) {
+  rgt_args a = {.struct_size = sizeof a};
+  (void)state;
+  begin(FRONT_MLP, 3, 0, RGT_STACKED);
+  front_ok(&f, rgt_op_run(op, &a, NULL));
+  front_ok(&f, rgt_op_prepare(op, 3, 0));
+  front_ok(&f, rgt_op_run(op, &a, NULL));
+  p.args.rows = 0;
+  front_ok(&f, rgt_op_run(op, &p.args, NULL));
+  problem_untouched(&p);
+  end();
+}
+
+/* The op's groups are what it is tuned for; a call may have fewer or more. */
+static void other_group_counts(void **state) {
+  (void)state;
+  begin("mlp:10-20-5:g7:f32:relu:b12:nk:i64", 30, 1, RGT_STACKED);
+  rgt_op *narrow = front_op(&f, "mlp:10-20-5:g2:f32:relu:b12:nk:i64");
+  p.args.groups = 7;
+  front_ok(&f, rgt_op_run(narrow, &p.args, NULL));
+  problem_check(&p);
+  front_ok(&f, rgt_op_prepare(narrow, 30, 0));
+  problem_reset_y(&p);
+  front_ok(&f, rgt_op_run(narrow, &p.args, NULL));
+  problem_check(&p);
+  p.args.groups = 0; /* the op's two: groups 2 to 5 are errors now, and their rows 0 */
+  front_fails(&f, rgt_op_run(narrow, &p.args, NULL), RGT_EINDEX, "it can be -1 (masked) to 1");
+  p.args.groups = 6; /* fewer than op has: group 6 is not used */
+  problem_reset_y(&p);
+  front_ok(&f, rgt_op_run(op, &p.args, NULL));
+  problem_check(&p);
+  end();
+}
+
+/* ---- index errors: y is complete all the same ---- */
+
+static void index_out_of_range_at(const char *text, int prepared) {
+  char word[80];
+  begin(text, 33, 1, RGT_STACKED);
+  if (prepared) front_ok(&f, rgt_op_prepare(op, 33, 0));
+  problem_set_group(&p, 30, 4);
+  problem_set_group(&p, 7, p.d.index_type == RGT_I64 ? (int64_t)1 << 32 : INT32_MIN); /* not group 0 */
+  problem_set_group(&p, 12, -2);
+  problem_expect(&p);
+  snprintf(word, sizeof word, "index[7] is %lld; it can be -1 (masked) to 3; 3 such rows", (long long)problem_group(&p, 7));
+  for (int turn = 0; turn < 2; turn++) { /* the counter starts anew in every call */
+    problem_reset_y(&p);
+    front_fails(&f, rgt_op_run(op, &p.args, NULL), RGT_EINDEX, word);
+    problem_check(&p);
+  }
+  problem_set_group(&p, 7, 0);
+  problem_set_group(&p, 12, 1);
+  problem_reset_y(&p);
+  front_fails(&f, rgt_op_run(op, &p.args, NULL), RGT_EINDEX, "index[30] is 4; it can be -1 (masked) to 3; 1 such row,");
+  problem_set_group(&p, 30, 2);
+  for (int64_t r = 0; r < 33; r++)
+    for (int64_t k = 0; k < p.d.n_in && problem_group(&p, r) >= 0; k++) p.x[r * p.ld_x + k] = problem_value(r + k);
+  problem_expect(&p);
+  run_right();
+  front_ok(&f, rgt_sync(op, NULL));
+  end();
+}
+
+static void index_out_of_range(void **state) {
+  (void)state;
+  for (int prepared = 0; prepared < 2; prepared++) {
+    index_out_of_range_at(FRONT_MLP, prepared);
+    index_out_of_range_at(FRONT_LINEAR, prepared);
+  }
+}
+
+/* ---- bad arguments: a status, a line, and y left alone ---- */
+
+static void refuse(rgt_args a, rgt_status want, const char *word) {
+  problem_reset_y(&p);
+  front_fails(&f, rgt_op_run(op, &a, NULL), want, word);
+  problem_untouched(&p);
+}
+
+#define REFUSE(change, want, word)   \
+  do {                               \
+    rgt_args a = p.args;             \
+    a.change;                        \
+    refuse(a, want, word);           \
+  } while (0)
+
+static void bad_arguments(void **state) {
+  (void)state;
+  begin(FRONT_MLP, 9, 0, RGT_STACKED);
+  const void *list[4] = {p.w[0], p.w[0], p.w[0], p.w[0]};
+  for (int prepared = 0; prepared < 2; prepared++) {
+    REFUSE(struct_size = sizeof a - 8, RGT_EINVAL, "struct_size");
+    REFUSE(rows = -1, RGT_EINVAL, "rows is -1");
+    REFUSE(rows = RGT_COUNT_MAX + 1, RGT_EINVAL, "rows is 2147483648");
+    REFUSE(groups = -3, RGT_EINVAL, "groups is -3");
+    REFUSE(groups = RGT_COUNT_MAX + 1, RGT_EINVAL, "groups is 2147483648");
+    REFUSE(x = NULL, RGT_EINVAL, "x is NULL with 9 rows");
+    REFUSE(index = NULL, RGT_EINVAL, "index is NULL");
+    REFUSE(y = NULL, RGT_EINVAL, "y is NULL");
+    REFUSE(ld_x = 9, RGT_EINVAL, "ld_x is 9");
+    REFUSE(ld_x = -10, RGT_EINVAL, "ld_x is -10");
+    REFUSE(ld_y = 4, RGT_EINVAL, "ld_y is 4");
+    REFUSE(ld_y = -1, RGT_EINVAL, "ld_y is -1");
+    REFUSE(x_div = 2, RGT_EUNSUPPORTED, "x_div");
+    REFUSE(x_div = -1, RGT_EUNSUPPORTED, "x_div");
+    REFUSE(y_mode = RGT_Y_ADD, RGT_EUNSUPPORTED, "y_mode");
+    REFUSE(order = RGT_ORDER_SORTED, RGT_EUNSUPPORTED, "order");
+    REFUSE(row_scale = p.x, RGT_EUNSUPPORTED, "row_scale");
+    REFUSE(layer3.w = p.x, RGT_EUNSUPPORTED, "layer3");
+    REFUSE(layer3.w_ptrs = list, RGT_EUNSUPPORTED, "layer3");
+    REFUSE(layer1.w = NULL, RGT_EINVAL, "layer1");
+    REFUSE(layer1.w_ptrs = list, RGT_EINVAL, "layer1");
+    REFUSE(layer2.w = NULL, RGT_EINVAL, "layer2");
+    REFUSE(layer1.ld_w = 9, RGT_EINVAL, "ld_w is 9");
+    REFUSE(layer2.ld_w = 19, RGT_EINVAL, "layer2: ld_w is 19");
+    REFUSE(layer1.ld_w = INT64_MAX, RGT_EINVAL, "offsets pass 2^63");
+    REFUSE(layer1.stride_w = -1, RGT_EINVAL, "layer1: a stride is negative");
+    REFUSE(layer2.stride_b = -1, RGT_EINVAL, "layer2: a stride is negative");
+    REFUSE(layer1.b = NULL, RGT_EINVAL, "layer1: the op has a bias there");
+    REFUSE(layer2.b_ptrs = list, RGT_EINVAL, "layer2: b and b_ptrs");
+    front_ok(&f, rgt_op_prepare(op, 9, 0));
+  }
+  p.args.x_div = 1; /* is the same as 0 */
+  run_right();
+  end();
+}
+
+static void bad_forms(void **state) {
+  (void)state;
+  begin("linear:9-6:g4:f32:none:b0:kn:i32", 9, 0, RGT_POINTERS);
+  refuse(p.args, RGT_EINVAL, "weight_form is pointers");
+  problem_use_pointers(&p, 1, 0);
+  REFUSE(layer1.b = p.x, RGT_EINVAL, "the op has no bias there");
+  run_right();
+  end();
+}
+
+static void weights_handles(void **state) {
+  rgt_weights *w = NULL, *other = NULL;
+  (void)state;
+  begin(FRONT_MLP, 21, 1, RGT_STACKED);
+  rgt_op *second = front_op(&f, FRONT_MLP);
+  front_ok(&f, rgt_weights_new(op, 4, &p.args.layer1, &p.args.layer2, &w));
+  front_ok(&f, rgt_weights_new(second, 4, &p.args.layer1, &p.args.layer2, &other));
+  memset(&p.args.layer1, 0, sizeof p.args.layer1);
+  memset(&p.args.layer2, 0, sizeof p.args.layer2);
+  p.args.weights = w;
+  run_right();
+  REFUSE(groups = 5, RGT_EINVAL, "no more than the weights'");
+  p.args.groups = 3; /* the fourth group is not used */
+  run_right();
+  REFUSE(weights = other, RGT_EINVAL, "weights belong to another op");
+  rgt_weights_free(w);
+  rgt_weights_free(other);
+  end();
+}
+
+static void more_rows_than_prepared(void **state) {
+  (void)state;
+  begin(FRONT_LINEAR, 20, 0, RGT_STACKED);
+  front_ok(&f, rgt_op_prepare(op, 19, 0));
+  refuse(p.args, RGT_ESIZE, "rows is 20; the op was prepared for at most 19");
+  p.args.rows = p.rows = 19;
+  run_right();
+  front_ok(&f, rgt_op_prepare(op, 20, 0)); /* and again, larger */
+  p.args.rows = p.rows = 20;
+  run_right();
+  end();
+}
+
+/* ---- no allocation after prepare ---- */
+
+static void prepared_runs_allocate_nothing(const char *text, const char *variant) {
+  begin(text, 1000, 1, RGT_STACKED);
+  if (variant)
+    front_ok(&f, rgt_op_prepare_variant(op, variant, 1000));
+  else
+    front_ok(&f, rgt_op_prepare(op, 1000, 0));
+  n_hooked = n_mallocs = 0;
+  counting = 1;
+  rgt_status status = RGT_OK;
+  for (int64_t rows = 1000; rows > 0 && status == RGT_OK; rows -= 111) { /* the first call too: nothing is put off to it */
+    p.args.rows = rows;
+    status = rgt_op_run(op, &p.args, NULL);
+  }
+  counting = 0;
+  front_ok(&f, status);
+  assert_int_equal(n_hooked, 0);
+#ifndef NO_MALLOC_HOOK
+  assert_int_equal(n_mallocs, 0);
+  counting = 1;
+  void *volatile one = malloc(10);
+  counting = 0;
+  free(one);
+  assert_int_equal(n_mallocs, 1); /* the counter does count */
+#endif
+  p.args.rows = 1000;
+  run_right();
+  end();
+}
+
+static void nothing_is_allocated(void **state) {
+  (void)state;
+  prepared_runs_allocate_nothing(FRONT_MLP, NULL);
+  prepared_runs_allocate_nothing(FRONT_MLP, "builtin");
+  prepared_runs_allocate_nothing(FRONT_LINEAR, NULL);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_form),           cmocka_unit_test(builtin_has_the_default_bits),
+      cmocka_unit_test(masked_rows_are_zero), cmocka_unit_test(no_rows_take_nulls),
+      cmocka_unit_test(other_group_counts),   cmocka_unit_test(index_out_of_range),
+      cmocka_unit_test(bad_arguments),        cmocka_unit_test(bad_forms),
+      cmocka_unit_test(weights_handles),      cmocka_unit_test(more_rows_than_prepared),
+      cmocka_unit_test(nothing_is_allocated),
+  };
+  return cmocka_run_group_tests(tests, open_house, close_house);
+}
