@@ -1,306 +1,11 @@
-/* prepare.c -- from what is stored to code that is loaded: which variant runs for which bucket.
- *
- * A hit needs no Lua and no compiler: the winner's family, params and template digest, with the compiler's stamp, lead through
- * the cache's map to a code entry, and the entry holds its program. Only where that chain breaks is the variant rendered and
- * compiled again, and then it is verified before its first use unless the code is the very code that its trials ran.
- */
-#include "runtime/prepare.h"
-
-#include <math.h>
-#include <stdio.h>
+/* prepare.c -- rgt_op_prepare: every bucket gets a loaded variant, and the op one workspace. */
 #include <string.h>
 
 #include "runtime/base/alloc.h"
 #include "runtime/base/number.h"
 #include "runtime/builtin.h"
-#include "runtime/candidate.h"
+#include "runtime/prepare.h"
 #include "runtime/thread_pool.h"
-#include "runtime/worker.h"
-
-/* ---- what is stored ---- */
-
-static rgt_status find(rgt_op *op, int64_t bucket, int nearest, const rgt__tunedb_limits *limits, rgt__tunedb_winner *out) {
-  rgt_ctx *ctx = op->ctx;
-  rgt__signature_text text;
-  rgt__place_text place_text;
-  rgt__tunedb_signature sig;
-  rgt__tunedb_place place;
-  rgt__tunedb *db = NULL;
-  rgt_status status = rgt__context_db(ctx, &db);
-  if (status == RGT_OK) status = rgt__op_signature(op, bucket, op->options.skew, &text, &sig, &ctx->error);
-  if (status != RGT_OK) return status;
-  rgt__op_place(op, RGT_POLICY_WARM, &place_text, &place);
-  return nearest ? rgt__tunedb_nearest(db, &sig, &place, limits, out, &ctx->error)
-                 : rgt__tunedb_find(db, &sig, &place, limits, out, &ctx->error);
-}
-
-static rgt_status tuned_buckets(rgt_op *op, int64_t buckets[RGT_BUCKETS_MAX], int *n) {
-  rgt_ctx *ctx = op->ctx;
-  rgt__signature_text text;
-  rgt__place_text place_text;
-  rgt__tunedb_signature sig;
-  rgt__tunedb_place place;
-  rgt__tunedb *db = NULL;
-  *n = 0;
-  rgt_status status = rgt__context_db(ctx, &db);
-  if (status == RGT_OK) status = rgt__op_signature(op, 1, op->options.skew, &text, &sig, &ctx->error);
-  if (status != RGT_OK) return status;
-  rgt__op_place(op, RGT_POLICY_WARM, &place_text, &place);
-  return rgt__tunedb_buckets(db, &sig, &place, buckets, RGT_BUCKETS_MAX, n, &ctx->error);
-}
-
-static rgt_layer_kind layer_of(const rgt_ctx *ctx) {
-  return strcmp(rgt__tunedb_path(ctx->db), ":memory:") == 0 ? RGT_FROM_MEMORY : RGT_FROM_USER_DB;
-}
-
-/* The smallest tuned bucket that holds the rows, else the largest. */
-static rgt_status choose_exact(rgt_op *op, int64_t rows, const rgt__tunedb_limits *limits, rgt__choice *out) {
-  int64_t buckets[RGT_BUCKETS_MAX], wanted = rgt__number_bucket(rows);
-  int n = 0;
-  rgt_status status = tuned_buckets(op, buckets, &n);
-  if (status != RGT_OK) return status;
-  int start = 0;
-  while (start < n && buckets[start] < wanted) start++;
-  for (int i = start; i < n; i++) {
-    out->bucket = buckets[i];
-    status = find(op, buckets[i], 0, limits, &out->found);
-    if (status != RGT_EMISS) return status;
-  }
-  for (int i = start - 1; i >= 0; i--) {
-    out->bucket = buckets[i];
-    status = find(op, buckets[i], 0, limits, &out->found);
-    if (status != RGT_EMISS) return status;
-  }
-  return RGT_EMISS;
-}
-
-static void record_miss(rgt_op *op, int64_t rows) {
-  rgt__signature_text text;
-  rgt__place_text place_text;
-  rgt__tunedb_signature sig;
-  rgt__tunedb_place place;
-  if (rgt__op_signature(op, rgt__number_bucket(rows), op->options.skew, &text, &sig, NULL) != RGT_OK) return;
-  rgt__op_place(op, RGT_POLICY_WARM, &place_text, &place);
-  rgt__tunedb_miss(op->ctx->db, &sig, &place, NULL); /* best effort: a miss that is not counted costs nothing */
-}
-
-rgt_status rgt__prepare_choose(rgt_op *op, int64_t rows, const char *numeric_class, rgt__choice *out) {
-  rgt__tunedb_limits limits;
-  memset(out, 0, sizeof *out);
-  out->from = RGT_FROM_DEFAULT;
-  out->bucket = rgt__number_bucket(rows);
-  if (op->ctx->mode == RGT_MODE_OFF) return RGT_OK;
-  rgt__op_limits(op, &limits);
-  limits.numeric_class = numeric_class && numeric_class[0] ? numeric_class : NULL;
-  rgt_status status = choose_exact(op, rows, &limits, out);
-  if (status == RGT_EMISS) {
-    record_miss(op, rows);
-    out->bucket = rgt__number_bucket(rows);
-    status = find(op, out->bucket, 1, &limits, &out->found);
-    out->found.exact = 0;
-  }
-  if (status == RGT_EMISS) {
-    memset(out, 0, sizeof *out);
-    out->from = RGT_FROM_DEFAULT;
-    out->bucket = rgt__number_bucket(rows);
-    return RGT_OK;
-  }
-  if (status == RGT_OK) out->from = layer_of(op->ctx);
-  return status;
-}
-
-/* ---- batch invariance: one numeric class for all buckets ---- */
-
-typedef struct class_score {
-  char name[64];
-  double log_ratio;
-} class_score;
-
-rgt_status rgt__prepare_class(rgt_op *op, char *name, size_t size) {
-  int64_t buckets[RGT_BUCKETS_MAX];
-  class_score scores[RGT_BUCKETS_MAX + 1];
-  int n = 0, n_scores = 0;
-  rgt__tunedb_limits limits;
-  rgt__tunedb_winner winner;
-  name[0] = 0;
-  rgt_status status = tuned_buckets(op, buckets, &n);
-  rgt__op_limits(op, &limits);
-  for (int i = 0; i < n && status == RGT_OK; i++) { /* the classes that win anywhere are the candidates */
-    status = find(op, buckets[i], 0, &limits, &winner);
-    if (status == RGT_EMISS)
-      status = RGT_OK;
-    else if (status == RGT_OK) {
-      int known = 0;
-      for (int c = 0; c < n_scores; c++) known |= strcmp(scores[c].name, winner.winner.numeric_class) == 0;
-      if (!known) snprintf(scores[n_scores++].name, sizeof scores[0].name, "%s", winner.winner.numeric_class);
-    }
-  }
-  double least = INFINITY;
-  for (int c = 0; c < n_scores && status == RGT_OK; c++) {
-    scores[c].log_ratio = 0;
-    limits.numeric_class = scores[c].name;
-    for (int i = 0; i < n && status == RGT_OK; i++) {
-      status = find(op, buckets[i], 0, &limits, &winner);
-      if (status == RGT_EMISS) {
-        scores[c].log_ratio = INFINITY;
-        status = RGT_OK;
-      } else if (status == RGT_OK) {
-        scores[c].log_ratio += log((double)winner.winner.ratio_ppm);
-      }
-    }
-    if (scores[c].log_ratio < least) {
-      least = scores[c].log_ratio;
-      snprintf(name, size, "%s", scores[c].name);
-    }
-  }
-  return status;
-}
-
-/* ---- making it ready ---- */
-
-rgt_status rgt__prepare_default(rgt_op *op, const char *device, rgt__variant *out) {
-  rgt__families *families = NULL;
-  char text[RGT_OP_TEXT_MAX] = "";
-  rgt_status status = rgt__context_families(op->ctx, &families);
-  if (status != RGT_OK) return status;
-  for (int i = 0; i < rgt__families_count(families); i++) { /* sorted by rank: the first that fits is the default */
-    const rgt__family *f = rgt__families_at(families, i);
-    if (strcmp(f->device, device) == 0 && rgt__family_fits(f, &op->desc)) {
-      rgt__variant_default(f, out);
-      return RGT_OK;
-    }
-  }
-  rgt__op_format(&op->desc, text, NULL);
-  return rgt__error_set(&op->ctx->error, RGT_ETEMPLATE, "no family of templates/%s does %s", device, text);
-}
-
-static rgt_status make_maker(rgt_op *op, rgt__candidate_maker *m) {
-  rgt_ctx *ctx = op->ctx;
-  *m = (rgt__candidate_maker){.device = ctx->device,
-                              .target = ctx->device->info.target,
-                              .cache = ctx->cache,
-                              .facts = {op->options.weight_form, op->options.align_bytes}};
-  rgt_status status = rgt__context_families(ctx, &m->families);
-  return status == RGT_OK ? rgt__context_toolchain(ctx, &m->toolchain) : status;
-}
-
-static void local_key(rgt_op *op, const char *family, int revision, const char *params, const rgt__digest *template_digest,
-                      rgt__digest *key) {
-  char stamp[700];
-  rgt__device *d = op->ctx->device;
-  rgt__render_facts facts = {op->options.weight_form, op->options.align_bytes};
-  d->ops->compiler_stamp(d, stamp, sizeof stamp);
-  rgt__candidate_local_key(family, revision, params, &op->desc, &facts, template_digest, stamp, d->info.target.name, key);
-}
-
-/* Through the cache's map alone. RGT_EMISS where the chain breaks. */
-static rgt_status load_mapped(rgt_op *op, const rgt__tunedb_standing *s, rgt__ready *out) {
-  rgt_ctx *ctx = op->ctx;
-  rgt__digest key, code;
-  local_key(op, s->family, s->revision, s->params, &s->template_digest, &key);
-  rgt_status status = rgt__code_cache_map_get(ctx->cache, &key, &code);
-  if (status != RGT_OK) return status;
-  rgt__code_entry *e = rgt__alloc_zero(1, sizeof *e);
-  if (!e) return rgt__error_nomem(&ctx->error, sizeof *e);
-  status = rgt__code_cache_get(ctx->cache, &code, e, &ctx->error);
-  if (status == RGT_OK) {
-    out->program = e->program;
-    status = ctx->device->ops->load(ctx->device, e->path, NULL, 0, &out->program, &out->module, NULL);
-    if (status != RGT_OK) status = RGT_EMISS; /* recompile */
-  }
-  rgt__code_entry_free(e);
-  rgt__free(e);
-  return status;
-}
-
-static rgt_status verify_candidate(rgt_op *op, const rgt__candidate_maker *m, rgt__candidate *c) {
-  rgt__worker *w = NULL;
-  rgt__verify_result result = {.status = RGT_OK};
-  rgt__candidate twin = {.text = ""};
-  rgt__error *err = &op->ctx->error;
-  rgt__candidate *exact = c;
-  rgt_status status = rgt__worker_open_local(m, &op->desc, NULL, 1, 0, &w, err);
-  if (status != RGT_OK) return status;
-  if (op->desc.act != RGT_ACT_NONE && op->desc.act != RGT_ACT_RELU) {
-    rgt_op_desc relu = rgt__op_relu_twin(&op->desc);
-    exact = &twin;
-    status = rgt__candidate_render(m, &c->variant, &relu, &twin, err);
-    if (status == RGT_OK) status = rgt__candidate_compile(m, &twin, 0, err);
-    if (status == RGT_OK && twin.outcome != RGT_TRIAL_OK)
-      status = rgt__error_set(err, RGT_EWRONG, "%s: %s", c->text, twin.reason);
-  }
-  if (status == RGT_OK) status = w->ops->check(w, c, exact, &result, err);
-  if (status == RGT_OK && result.status != RGT_OK) status = rgt__error_set(err, RGT_EWRONG, "%s: %s", c->text, result.reason);
-  rgt__candidate_free(m->device, &twin);
-  w->ops->close(w);
-  return status;
-}
-
-/* Renders and compiles; verifies unless the code is the one that `known` trials ran. RGT_EWRONG, RGT_ECOMPILE, RGT_EINFEASIBLE:
- * not to be used. */
-static rgt_status load_compiled(rgt_op *op, const rgt__variant *v, const rgt__digest *known, rgt__ready *out) {
-  rgt_ctx *ctx = op->ctx;
-  rgt__candidate_maker m;
-  rgt__digest key;
-  char params[RGT_VARIANT_TEXT_MAX];
-  rgt__candidate *c = rgt__alloc_zero(1, sizeof *c);
-  if (!c) return rgt__error_nomem(&ctx->error, sizeof *c);
-  rgt_status status = make_maker(op, &m);
-  if (status == RGT_OK) status = rgt__candidate_render(&m, v, &op->desc, c, &ctx->error);
-  if (status == RGT_OK) status = rgt__candidate_compile(&m, c, 0, &ctx->error);
-  if (status == RGT_OK && c->outcome != RGT_TRIAL_OK)
-    status = rgt__error_set(&ctx->error, c->outcome == RGT_TRIAL_INFEASIBLE ? RGT_EINFEASIBLE : RGT_ECOMPILE, "%s: %s", c->text,
-                            c->reason);
-  if (status == RGT_OK && !(known && rgt__digest_equal(known, &c->code))) status = verify_candidate(op, &m, c);
-  if (status == RGT_OK) status = rgt__candidate_load(&m, c, &ctx->error);
-  if (status == RGT_OK) {
-    rgt__variant_params_format(v, params);
-    local_key(op, v->family->name, v->family->revision, params, &v->family->template_digest, &key);
-    rgt__code_cache_map_put(ctx->cache, &key, &c->code, NULL);
-    out->program = c->program;
-    out->module = c->module;
-    c->module = NULL;
-  }
-  rgt__candidate_free(ctx->device, c);
-  rgt__free(c);
-  return status;
-}
-
-static rgt_status load_standing(rgt_op *op, const rgt__tunedb_standing *s, rgt__ready *out) {
-  rgt_ctx *ctx = op->ctx;
-  rgt__variant v;
-  rgt__families *families = NULL;
-  rgt__context_variant_text(s, out->variant);
-  rgt_status status = load_mapped(op, s, out);
-  if (status != RGT_EMISS) return status;
-  status = rgt__context_families(ctx, &families);
-  if (status == RGT_OK) status = rgt__variant_parse(families, ctx->device->ops->kind, out->variant, &v, &ctx->error);
-  if (status == RGT_OK && v.family->revision != s->revision)
-    status = rgt__error_set(&ctx->error, RGT_EMISS, "%s: revision %d was tuned, %d is here", out->variant, s->revision,
-                            v.family->revision);
-  return status == RGT_OK ? load_compiled(op, &v, &s->code, out) : status;
-}
-
-/* What load_compiled knows of the default: nothing, so it verifies, once: afterwards the map leads to it. */
-static rgt_status load_default(rgt_op *op, rgt__ready *out) {
-  rgt_ctx *ctx = op->ctx;
-  rgt__variant v;
-  rgt__tunedb_standing s;
-  memset(&s, 0, sizeof s);
-  rgt_status status = rgt__prepare_default(op, ctx->device->ops->kind, &v);
-  if (status != RGT_OK) return status;
-  rgt__variant_format(&v, out->variant);
-  snprintf(s.family, sizeof s.family, "%s", v.family->name);
-  rgt__variant_params_format(&v, out->variant);
-  snprintf(s.params, sizeof s.params, "%.*s", (int)sizeof s.params - 1, out->variant);
-  rgt__variant_format(&v, out->variant);
-  s.revision = v.family->revision;
-  s.template_digest = v.family->template_digest;
-  status = load_mapped(op, &s, out);
-  return status == RGT_EMISS ? load_compiled(op, &v, NULL, out) : status;
-}
-
-/* ---- rgt_op_prepare ---- */
 
 void rgt__prepare_reset(rgt_op *op) {
   rgt__device *d = op->ctx->device;
@@ -346,7 +51,7 @@ static rgt_status ready_for(rgt_op *op, rgt__choice *choice, rgt__ready **out) {
     rgt__context_variant_text(s, text);
     if ((*out = loaded_already(op, text))) return RGT_OK;
     rgt__ready *r = new_ready(op);
-    status = load_standing(op, s, r);
+    status = rgt__prepare_load_standing(op, s, r);
     if (status == RGT_OK) {
       op->n_ready++;
       *out = r;
@@ -362,7 +67,7 @@ static rgt_status ready_for(rgt_op *op, rgt__choice *choice, rgt__ready **out) {
     rgt__variant_format(&v, text);
     if ((*out = loaded_already(op, text))) return RGT_OK;
     rgt__ready *r = new_ready(op);
-    status = load_default(op, r);
+    status = rgt__prepare_load_default(op, r);
     if (status == RGT_OK) {
       op->n_ready++;
       *out = r;
@@ -497,7 +202,7 @@ rgt_status rgt_op_prepare_variant(rgt_op *op, const char *variant, int64_t max_r
   if (status == RGT_OK) {
     rgt__ready *r = new_ready(op);
     rgt__variant_format(&v, r->variant);
-    status = load_compiled(op, &v, NULL, r);
+    status = rgt__prepare_load_compiled(op, &v, NULL, r);
     if (status == RGT_OK) {
       op->n_ready = 1;
       workspace_bytes = workspace_for(op, r, max_rows);

@@ -20,6 +20,13 @@ rgt_status rgt__prepare_choose(rgt_op *op, int64_t rows, const char *numeric_cla
 rgt_status rgt__prepare_class(rgt_op *op, char *name, size_t size);
 /* rgt__prepare_default -- the default variant of the op on a device's kind. RGT_ETEMPLATE when no family fits. */
 rgt_status rgt__prepare_default(rgt_op *op, const char *device, rgt__variant *out);
+/* Loads, into *out (zeroed by the caller): a stored standing by the cache's map alone where that leads to code, else compiled;
+ * a variant compiled and, unless its code is the `known` one (NULL: none), verified; the default. RGT_EMISS (another revision
+ * is here), RGT_EWRONG, RGT_ECOMPILE, RGT_EINFEASIBLE, RGT_EINVAL: not to be used; RGT_ENOCOMPILER, RGT_ETEMPLATE, RGT_ENOMEM,
+ * RGT_EIO. */
+rgt_status rgt__prepare_load_standing(rgt_op *op, const rgt__tunedb_standing *s, rgt__ready *out);
+rgt_status rgt__prepare_load_compiled(rgt_op *op, const rgt__variant *v, const rgt__digest *known, rgt__ready *out);
+rgt_status rgt__prepare_load_default(rgt_op *op, rgt__ready *out);
 /* rgt__prepare_reset -- unloads everything; the op is as before prepare. */
 void rgt__prepare_reset(rgt_op *op);
 /* rgt__prepare_check_layer -- fields of a layer against the op: form, leading dimension, stride, bias. number: 1 or 2.

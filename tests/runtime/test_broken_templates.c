@@ -180,7 +180,7 @@ static void make_patched(char folder[200]) {
   snprintf(folder, 200, "%s/patched", f.s.folder);
   folder_copy(folder, NULL);
   for (int i = 0; i < N_PATCHES; i++) {
-    char name[100], include[100], copy[100];
+    char name[100], include[120], copy[100];
     folder_clone(folder, "row_gather", patches[i].name);
     snprintf(name, sizeof name, "cpu/%s.c", patches[i].name);
     snprintf(copy, sizeof copy, "cpu/lib/%s_row.h", patches[i].name);
