@@ -117,6 +117,17 @@ void rgt__context_variant_text(const rgt__tunedb_standing *s, char text[RGT_VARI
   snprintf(text, RGT_VARIANT_TEXT_MAX, "%.63s%s%.180s", s->family, s->params[0] ? ":" : "", s->params);
 }
 
+/* A stored variant is of use only where its family, that very revision, and its params are here. */
+static int known_here(void *user, const char *family, int revision, const char *params) {
+  rgt_ctx *ctx = user;
+  rgt__families *families = NULL;
+  rgt__variant v;
+  char text[RGT_VARIANT_TEXT_MAX];
+  if (rgt__context_families(ctx, &families) != RGT_OK) return 0;
+  snprintf(text, sizeof text, "%.63s%s%.180s", family, params[0] ? ":" : "", params);
+  return rgt__variant_parse(families, ctx->device->ops->kind, text, &v, NULL) == RGT_OK && v.family->revision == revision;
+}
+
 /* verify.md's admission in the database's words; the handle's max_error replaces all of them. */
 void rgt__op_limits(const rgt_op *op, rgt__tunedb_limits *out) {
   double e = op->options.max_error;
@@ -128,4 +139,6 @@ void rgt__op_limits(const rgt_op *op, rgt__tunedb_limits *out) {
     double u = op->desc.dtype == RGT_F16 ? 0x1p-11 : 0x1p-8;
     *out = (rgt__tunedb_limits){.max_u_h = u, .max_alpha = u, .max_beta = u};
   }
+  out->admit = known_here;
+  out->admit_user = op->ctx;
 }

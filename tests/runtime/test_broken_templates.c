@@ -235,6 +235,7 @@ static void broken_lua(const char *name, const char *from, const char *to, const
   front_fails(&f, verify(op, NULL, &d), RGT_ETEMPLATE, word);
   assert_has(rgt_errmsg(f.ctx), file);
   rgt_tune_options o = front_tune_options(&f, &rows, 1);
+  o.force = 1; /* what is stored needs no template */
   front_fails(&f, rgt_tune(op, &o, &r), RGT_ETEMPLATE, word);
   problem_make(&p, FRONT_MLP, 8, 0); /* dispatch goes on, by the default or the built-in kernel */
   front_ok(&f, rgt_op_prepare(op, 8, 0));

@@ -8,7 +8,8 @@ static rgt__candidate *candidate;
 static rgt__error err;
 static rgt_op_desc op;
 
-static const float x[3][2] = {{1, 2}, {3, 4}, {5, 6}}, w1[2][3][2] = {{{1, 0}, {0, 1}, {1, 1}}, {{2, 0}, {0, 2}, {-1, 0}}}, b1[2][3] = {{1, 1, 1}, {0, 0, 1}};
+static const float x[3][2] = {{1, 2}, {3, 4}, {5, 6}}, w1[2][3][2] = {{{1, 0}, {0, 1}, {1, 1}}, {{2, 0}, {0, 2}, {-1, 0}}},
+                   b1[2][3] = {{1, 1, 1}, {0, 0, 1}};
 static const float w2[2][1][3] = {{{1, 1, 1}}, {{1, 2, 3}}}, b2[2][1] = {{10}, {20}};
 static const int32_t indices[3] = {1, -1, 0};
 static rgt_int64 errors[2];
@@ -18,8 +19,26 @@ static rgt_kargs kargs(void) {
   errors[0] = 0;
   errors[1] = INT64_MAX;
   for (int i = 0; i < 3; i++) y[i] = 777;
-  return (rgt_kargs){.x = x, .index = indices, .w1 = w1, .b1 = b1, .w2 = w2, .b2 = b2, .y = y, .ld_x = 2, .ld_w1 = 2, .ld_w2 = 3, .ld_y = 1, .stride_w1 = 6,
-                     .stride_b1 = 3, .stride_w2 = 3, .stride_b2 = 1, .rows = 3, .groups = 2, .x_div = 1, .n_index_errors = &errors[0], .first_index_error = &errors[1]};
+  return (rgt_kargs){.x = x,
+                     .index = indices,
+                     .w1 = w1,
+                     .b1 = b1,
+                     .w2 = w2,
+                     .b2 = b2,
+                     .y = y,
+                     .ld_x = 2,
+                     .ld_w1 = 2,
+                     .ld_w2 = 3,
+                     .ld_y = 1,
+                     .stride_w1 = 6,
+                     .stride_b1 = 3,
+                     .stride_w2 = 3,
+                     .stride_b2 = 1,
+                     .rows = 3,
+                     .groups = 2,
+                     .x_div = 1,
+                     .n_index_errors = &errors[0],
+                     .first_index_error = &errors[1]};
 }
 
 static void assert_right(void) {
@@ -103,7 +122,7 @@ static rgt__callable make(rgt__candidate_callable *self, const char *program) {
   if (!candidate->module) candidate->module = calloc(1, sizeof *candidate->module);
   device.kernel = kernel;
   n_clean = 0;
-  *self = (rgt__candidate_callable){candidate, RGT_STACKED};
+  *self = (rgt__candidate_callable){.candidate = candidate, .form = RGT_STACKED};
   return rgt__callable_candidate(self, &device.base);
 }
 
@@ -115,6 +134,7 @@ static void test_candidate(void **state) {
   for (int i = 1; i <= 3; i++) {
     assert_int_equal(c.run(c.self, c.device, &k, &err), RGT_OK);
     assert_int_equal(n_clean, i); /* poisoned anew each time */
+    assert_int_equal(self.n_runs, i);
     assert_int_equal(device.n_blocks, 0);
   }
   assert_true(y[0] == 5);
@@ -132,6 +152,7 @@ static void test_candidate_not_valid(void **state) {
   assert_int_equal(c.run(c.self, c.device, &k, &err), RGT_OK);
   assert_right();
   assert_int_equal(device.n_launches, 0);
+  assert_int_equal(self.n_runs, 0);
 }
 
 static void test_candidate_fails(void **state) {

@@ -17,7 +17,11 @@ static int setup(void **state) {
   scratch_open(&s);
   paced_open(&device, "cpu");
   if (rgt__code_cache_open(scratch_path(&s, "cache"), &cache, NULL) != RGT_OK) return 1;
-  maker = (rgt__candidate_maker){.device = &device.base, .target = device.base.info.target, .cache = cache, .toolchain = "fake 1", .facts = {RGT_STACKED, 4}};
+  maker = (rgt__candidate_maker){.device = &device.base,
+                                 .target = device.base.info.target,
+                                 .cache = cache,
+                                 .toolchain = "fake 1",
+                                 .facts = {RGT_STACKED, 4}};
   all = calloc(N_MAX, sizeof *all);
   err.text[0] = 0;
   return 0;
@@ -46,7 +50,9 @@ static rgt__candidate *make(int i, const char *source) {
   return c;
 }
 
-static int n_compiles(void) { return atomic_load(&device.n_compiles); }
+static int n_compiles(void) {
+  return atomic_load(&device.n_compiles);
+}
 
 /* ---- rendering ---- */
 
@@ -341,9 +347,10 @@ static void test_local_key(void **state) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_render),       TEST(test_outcomes),       TEST(test_long_reason), TEST(test_spills),
-                                     TEST(test_cache),        TEST(test_cache_not_writable), TEST(test_load),    TEST(test_load_vanished),
-                                     TEST(test_load_fails),   TEST(test_pool),           TEST(test_pool_of_nobody), TEST(test_pool_stopped),
-                                     TEST(test_pool_fails),   TEST(test_pool_no_memory), TEST(test_local_key)};
+  const struct CMUnitTest tests[] = {TEST(test_render),     TEST(test_outcomes),       TEST(test_long_reason),
+                                     TEST(test_spills),     TEST(test_cache),          TEST(test_cache_not_writable),
+                                     TEST(test_load),       TEST(test_load_vanished),  TEST(test_load_fails),
+                                     TEST(test_pool),       TEST(test_pool_of_nobody), TEST(test_pool_stopped),
+                                     TEST(test_pool_fails), TEST(test_pool_no_memory), TEST(test_local_key)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,8 +11,9 @@ static rgt__code_cache *cache;
 
 static const char bytes[] = "\177ELF binary \0 with a zero";
 static const char source[] = "int source;\n";
-static const char program_text[] = "rgt-program 1\nkargs 1\nvalid rows <= 99\nworkspace 8 * groups\nmemset offset 0 ; bytes 8 * groups ; value 3\n"
-                                   "kernel work_1 grid ceil_div(rows, 4) ; block 128 ; shared 64 ; cluster 0\n";
+static const char program_text[] =
+    "rgt-program 1\nkargs 1\nvalid rows <= 99\nworkspace 8 * groups\nmemset offset 0 ; bytes 8 * groups ; value 3\n"
+    "kernel work_1 grid ceil_div(rows, 4) ; block 128 ; shared 64 ; cluster 0\n";
 static rgt__program program;
 static rgt__digest key;
 static char hex[RGT_DIGEST_HEX_MAX];
@@ -34,7 +35,12 @@ static int teardown(void **state) {
 }
 
 static rgt__compiled compiled(void) {
-  return (rgt__compiled){.code = (char *)(uintptr_t)bytes, .code_bytes = sizeof bytes, .registers = 40, .shared_bytes = 1024, .spill_bytes = 8, .stack_bytes = 16};
+  return (rgt__compiled){.code = (char *)(uintptr_t)bytes,
+                         .code_bytes = sizeof bytes,
+                         .registers = 40,
+                         .shared_bytes = 1024,
+                         .spill_bytes = 8,
+                         .stack_bytes = 16};
 }
 
 static void put(void) {
@@ -95,7 +101,9 @@ static void read_file(const char *path, rgt__buffer *b) {
   assert_int_equal(rgt__file_read(path, 1 << 20, b, NULL), RGT_OK);
 }
 
-static void write_file(const char *path, const void *data, size_t n) { assert_int_equal(rgt__file_write(path, data, n, 0600, NULL), RGT_OK); }
+static void write_file(const char *path, const void *data, size_t n) {
+  assert_int_equal(rgt__file_write(path, data, n, 0600, NULL), RGT_OK);
+}
 
 /* ---- round trip ---- */
 
@@ -128,7 +136,7 @@ static void test_ptx(void **state) {
   (void)state;
   rgt__compiled c = compiled();
   rgt__buffer b;
-  c.ptx = (char *)(uintptr_t)".version 8.0";
+  c.ptx = (char *)(uintptr_t) ".version 8.0";
   c.ptx_bytes = 12;
   assert_int_equal(rgt__code_cache_put(cache, &key, &c, &program, source, 1, NULL), RGT_OK);
   read_file(file(".ptx"), &b);
@@ -165,7 +173,7 @@ static void test_flipped_bits(void **state) {
     rgt__buffer b;
     read_file(file(suffixes[f]), &b);
     size_t n = b.size;
-    for (size_t i = 0; i < n; i += n > 60 ? 7 : 1) { /* every seventh byte of the longer file, all of the other */
+    for (size_t i = 0; i<n; i += n> 60 ? 7 : 1) { /* every seventh byte of the longer file, all of the other */
       put();
       b.data[i] ^= 1;
       write_file(file(suffixes[f]), b.data, n);
@@ -424,7 +432,8 @@ static void test_two_processes(void **state) {
     if (child[c] > 0) continue;
     rgt__compiled code = compiled();
     int failed = 0;
-    for (int i = 0; i < TURNS; i++) failed |= rgt__code_cache_put(cache, &key, &code, &program, source, sizeof source - 1, NULL) != RGT_OK;
+    for (int i = 0; i < TURNS; i++)
+      failed |= rgt__code_cache_put(cache, &key, &code, &program, source, sizeof source - 1, NULL) != RGT_OK;
     _exit(failed);
   }
   rgt__code_entry *e = malloc(sizeof *e);
@@ -455,10 +464,23 @@ static void test_two_processes(void **state) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_put_get),       TEST(test_ptx),           TEST(test_without_folder),       TEST(test_flipped_bits),
-                                     TEST(test_altered_formula), TEST(test_cut_off),     TEST(test_missing_files),        TEST(test_other_kargs_version),
-                                     TEST(test_other_format),  TEST(test_out_of_memory), TEST(test_out_of_memory_writing), TEST(test_symbolic_names),
-                                     TEST(test_folders),       TEST(test_longest_folder), TEST(test_cannot_write),        TEST(test_map),
-                                     TEST(test_keys),          TEST(test_two_processes)};
+  const struct CMUnitTest tests[] = {TEST(test_put_get),
+                                     TEST(test_ptx),
+                                     TEST(test_without_folder),
+                                     TEST(test_flipped_bits),
+                                     TEST(test_altered_formula),
+                                     TEST(test_cut_off),
+                                     TEST(test_missing_files),
+                                     TEST(test_other_kargs_version),
+                                     TEST(test_other_format),
+                                     TEST(test_out_of_memory),
+                                     TEST(test_out_of_memory_writing),
+                                     TEST(test_symbolic_names),
+                                     TEST(test_folders),
+                                     TEST(test_longest_folder),
+                                     TEST(test_cannot_write),
+                                     TEST(test_map),
+                                     TEST(test_keys),
+                                     TEST(test_two_processes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

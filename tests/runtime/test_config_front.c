@@ -1,4 +1,5 @@
-/* test_config_front.c -- config files through ragtune.h: every field comes out, and every mistake has its status and its line. */
+/* test_config_front.c -- config files through ragtune.h: every field comes out, and every mistake has its status and its line.
+ */
 #include "tests/support/scratch.h"
 
 #include <limits.h>
@@ -183,8 +184,9 @@ static void survives_no_memory(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_field_comes_out), cmocka_unit_test(what_is_left_out),    cmocka_unit_test(mistakes_name_their_line),
-      cmocka_unit_test(devices_are_taken),     cmocka_unit_test(files_that_are_none), cmocka_unit_test(survives_no_memory),
+      cmocka_unit_test(every_field_comes_out),    cmocka_unit_test(what_is_left_out),
+      cmocka_unit_test(mistakes_name_their_line), cmocka_unit_test(devices_are_taken),
+      cmocka_unit_test(files_that_are_none),      cmocka_unit_test(survives_no_memory),
   };
   return cmocka_run_group_tests(tests, make, unmake);
 }

@@ -16,9 +16,9 @@ typedef struct fake_worker {
   double noise;      /* a share, uniform, both ways */
   rgt__random random;
   const rgt__candidate *invalid; /* gives -1 */
-  int invalid_at;    /* only at this position of a batch; -1: any */
-  int invalid_after; /* only after so many batches */
-  int fail_after;    /* batches; -1: never */
+  int invalid_at;                /* only at this position of a batch; -1: any */
+  int invalid_after;             /* only after so many batches */
+  int fail_after;                /* batches; -1: never */
   int64_t loop_ps;
   int loop_fails;
   int n_samples, n_batches, n_loops;
@@ -34,7 +34,9 @@ static rgt__candidate *list[N_MAX];
 static rgt__contest contest;
 static rgt__error err;
 
-static double wobble(void) { return worker.noise > 0 ? 1 + worker.noise * (2 * rgt__random_unit(&worker.random) - 1) : 1; }
+static double wobble(void) {
+  return worker.noise > 0 ? 1 + worker.noise * (2 * rgt__random_unit(&worker.random) - 1) : 1;
+}
 
 static rgt_status fake_round(rgt__worker *w, rgt__candidate *const *c, int n, rgt__worker_sample *samples, rgt__error *e) {
   assert_ptr_equal(w, &worker);
@@ -92,7 +94,9 @@ static void open_contest(int n, const int *times, uint64_t seed) {
   assert_int_equal(contest.n, n);
 }
 
-static void rounds(int n) { assert_int_equal(rgt__contest_rounds(&contest, n, 0, NULL, NULL, &err), RGT_OK); }
+static void rounds(int n) {
+  assert_int_equal(rgt__contest_rounds(&contest, n, 0, NULL, NULL, &err), RGT_OK);
+}
 
 static int64_t ratio(int i) {
   rgt__score s;
@@ -169,8 +173,8 @@ static void test_jumps_cancel(void **state) {
   assert_true(spread >= 4); /* while the times themselves say nothing */
 }
 
-/* Ten times slower in the end than in the beginning. Within a batch the drift does not cancel in one round, but the order is new
- * each time, and the default stands on both sides. */
+/* Ten times slower in the end than in the beginning. Within a batch the drift does not cancel in one round, but the order is
+ * new each time, and the default stands on both sides. */
 static void test_drift_cancels(void **state) {
   (void)state;
   static const int times[] = {50000, 100000, 98000, 200000};
@@ -377,7 +381,7 @@ static void test_stop(void **state) {
   assert_int_equal(worker.n_batches, 4); /* at once */
   left = 0;
   assert_int_equal(rgt__contest_rounds(&contest, 0, 0, stop_after, &left, &err), RGT_OK); /* nothing to stop */
-  rounds(1); /* and it goes on */
+  rounds(1);                                                                              /* and it goes on */
   assert_int_equal(worker.n_batches, 7);
 }
 
@@ -485,11 +489,26 @@ static void test_no_memory(void **state) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_exact),          TEST(test_rounding),       TEST(test_clock_at_zero),   TEST(test_jumps_cancel),
-                                     TEST(test_drift_cancels),  TEST(test_noise),          TEST(test_order),           TEST(test_seed),
-                                     TEST(test_indices),        TEST(test_nobody),         TEST(test_before_any_round), TEST(test_unusable),
-                                     TEST(test_unusable_later), TEST(test_default_invalid), TEST(test_worker_fails),   TEST(test_stop),
-                                     TEST(test_drop),           TEST(test_settled),        TEST(test_most_rounds),     TEST(test_loop),
+  const struct CMUnitTest tests[] = {TEST(test_exact),
+                                     TEST(test_rounding),
+                                     TEST(test_clock_at_zero),
+                                     TEST(test_jumps_cancel),
+                                     TEST(test_drift_cancels),
+                                     TEST(test_noise),
+                                     TEST(test_order),
+                                     TEST(test_seed),
+                                     TEST(test_indices),
+                                     TEST(test_nobody),
+                                     TEST(test_before_any_round),
+                                     TEST(test_unusable),
+                                     TEST(test_unusable_later),
+                                     TEST(test_default_invalid),
+                                     TEST(test_worker_fails),
+                                     TEST(test_stop),
+                                     TEST(test_drop),
+                                     TEST(test_settled),
+                                     TEST(test_most_rounds),
+                                     TEST(test_loop),
                                      TEST(test_no_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

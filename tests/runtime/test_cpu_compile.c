@@ -185,7 +185,8 @@ static void check_arguments(const char *target, int want_asm, const char *expect
   fake(&c, TELL "dir=${out%/*}; echo \"$@\" | sed \"s|$dir|DIR|g\" >$out; cat $dir/variant.c >>$out\n");
   if (rgt__cpu_compiler_run(&c, "int x;\nSOURCE", 13, target, want_asm, &out, &err) != RGT_OK) fail_msg("%s", err.text);
   char expected[600];
-  snprintf(expected, sizeof expected, "%s -o DIR/variant.%s DIR/variant.c\nint x;\nSOURCE", expected_options, want_asm ? "s" : "so");
+  snprintf(expected, sizeof expected, "%s -o DIR/variant.%s DIR/variant.c\nint x;\nSOURCE", expected_options,
+           want_asm ? "s" : "so");
   assert_int_equal(out.code_bytes, strlen(expected));
   assert_memory_equal(out.code, expected, out.code_bytes);
   assert_string_equal(out.log, "");
@@ -226,10 +227,11 @@ static void test_failures(void **state) {
   assert_int_equal(run_fake("#!/bin/sh\necho first >&2; echo second; exit 1\n", "plain", 20000, &out, &err), RGT_ECOMPILE);
   assert_string_equal(out.log, "first");
   /* the line that says error:, not one that has the word in a name; the temporary folder is not part of it */
-  assert_int_equal(run_fake("#!/bin/sh\nfor a; do in=$a; done\necho \"$in: In function 'index_error':\"\necho \"$in:3:1: error: no x\"\n"
-                            "echo \"$in:4:1: error: no y\"\nexit 1\n",
-                            "plain", 20000, &out, &err),
-                   RGT_ECOMPILE);
+  assert_int_equal(
+      run_fake("#!/bin/sh\nfor a; do in=$a; done\necho \"$in: In function 'index_error':\"\necho \"$in:3:1: error: no x\"\n"
+               "echo \"$in:4:1: error: no y\"\nexit 1\n",
+               "plain", 20000, &out, &err),
+      RGT_ECOMPILE);
   assert_string_equal(out.log, "variant.c:3:1: error: no x");
   assert_int_equal(run_fake("#!/bin/sh\nkill -SEGV $$\n", "plain", 20000, &out, &err), RGT_ECOMPILE);
   /* says that it is done, and is not */
@@ -359,9 +361,9 @@ static void test_threads(void **state) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_find),         TEST(test_long_scratch), TEST(test_no_compiler), TEST(test_version),
-                                     TEST(test_version_odd),  TEST(test_arguments),    TEST(test_failures),    TEST(test_hangs),
-                                     TEST(test_no_scratch),   TEST(test_no_memory),    TEST(test_compiles),    TEST(test_does_not_compile),
-                                     TEST(test_threads)};
+  const struct CMUnitTest tests[] = {
+      TEST(test_find),      TEST(test_long_scratch),     TEST(test_no_compiler), TEST(test_version),    TEST(test_version_odd),
+      TEST(test_arguments), TEST(test_failures),         TEST(test_hangs),       TEST(test_no_scratch), TEST(test_no_memory),
+      TEST(test_compiles),  TEST(test_does_not_compile), TEST(test_threads)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,7 +78,8 @@ static void test_class(void **state) {
   rgt__cpu_class(&most, 3, full, sizeof full);
   rgt__cpu_class(&most, 4, other, sizeof other);
   char who[64], model[64], version[8], features[128], cores[32], rest[2];
-  assert_int_equal(sscanf(full, "cpu:%63[^:]:%63[^:]:%7[^:]:%127[^:]:%31[^:]%1s", who, model, version, features, cores, rest), 5);
+  assert_int_equal(sscanf(full, "cpu:%63[^:]:%63[^:]:%7[^:]:%127[^:]:%31[^:]%1s", who, model, version, features, cores, rest),
+                   5);
   assert_string_equal(version, "f1");
   assert_string_equal(cores, "cores=3");
   assert_string_equal(other + strlen(other) - 7, "cores=4");
@@ -103,6 +104,7 @@ static void test_class(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_by_name), cmocka_unit_test(test_limit), cmocka_unit_test(test_class)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_by_name), cmocka_unit_test(test_limit),
+                                     cmocka_unit_test(test_class)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,11 @@ static void open_op(const char *text) {
 static int setup(void **state) {
   (void)state;
   scratch_open(&s);
-  rgt_options o = {.struct_size = sizeof o, .device = "cpu", .database = ":memory:", .cache_dir = scratch_path(&s, "cache"), .mode = "cache"};
+  rgt_options o = {.struct_size = sizeof o,
+                   .device = "cpu",
+                   .database = ":memory:",
+                   .cache_dir = scratch_path(&s, "cache"),
+                   .mode = "cache"};
   if (rgt_open(&o, &ctx) != RGT_OK) return 1;
   open_op("mlp:10-20-5:g3:f32:relu:b12:nk:i64");
   return 0;
@@ -122,7 +126,11 @@ static void test_no_compiler(void **state) {
   rgt__inspect_close(&in);
   rgt_close(ctx);
   setenv("RAGTUNE_CC", "none", 1);
-  rgt_options o = {.struct_size = sizeof o, .device = "cpu", .database = ":memory:", .cache_dir = scratch_path(&s, "cache"), .mode = "cache"};
+  rgt_options o = {.struct_size = sizeof o,
+                   .device = "cpu",
+                   .database = ":memory:",
+                   .cache_dir = scratch_path(&s, "cache"),
+                   .mode = "cache"};
   assert_int_equal(rgt_open(&o, &ctx), RGT_OK);
   unsetenv("RAGTUNE_CC");
   open_op("linear:4-8:g4:f32:none:b0:kn:i32");
@@ -132,7 +140,8 @@ static void test_no_compiler(void **state) {
   assert_int_equal(in.space.n, 0);
 }
 
-/* CUDA's families, without a GPU: where NVRTC is found a device of its own, closed with the rest; else one line that says so. */
+/* CUDA's families, without a GPU: where NVRTC is found a device of its own, closed with the rest; else one line that says so.
+ */
 static void test_cuda_target(void **state) {
   (void)state;
   rgt_status status = open_inspect("sm_90", "row_gather", 0, 0);

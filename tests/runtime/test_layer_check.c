@@ -92,6 +92,7 @@ static void test_overflow(void **state) {
 #define TEST(f) cmocka_unit_test_setup(f, setup)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_form), TEST(test_bias), TEST(test_leading_dimension), TEST(test_strides), TEST(test_overflow)};
+  const struct CMUnitTest tests[] = {TEST(test_form), TEST(test_bias), TEST(test_leading_dimension), TEST(test_strides),
+                                     TEST(test_overflow)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

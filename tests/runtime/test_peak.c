@@ -16,12 +16,19 @@ static int setup(void **state) {
   (void)state;
   scratch_open(&s);
   rgt__families *families = NULL;
-  if (rgt__environment_read(&env, NULL) != RGT_OK || rgt__device_cpu_open(&(rgt__device_options){.env = &env}, &cpu, NULL) != RGT_OK) return 1;
+  if (rgt__environment_read(&env, NULL) != RGT_OK ||
+      rgt__device_cpu_open(&(rgt__device_options){.env = &env}, &cpu, NULL) != RGT_OK)
+    return 1;
   if (rgt__sources_open(NULL, &sources, NULL) != RGT_OK || rgt__families_open(sources, &families, &err) != RGT_OK) return 1;
   if (rgt__code_cache_open(scratch_path(&s, "cache"), &cache, NULL) != RGT_OK) return 1;
   toolchain[0] = 0;
   cpu->ops->toolchain(cpu, toolchain, sizeof toolchain, NULL);
-  maker = (rgt__candidate_maker){.families = families, .device = cpu, .target = cpu->info.target, .cache = cache, .toolchain = toolchain, .facts = {RGT_STACKED, 4}};
+  maker = (rgt__candidate_maker){.families = families,
+                                 .device = cpu,
+                                 .target = cpu->info.target,
+                                 .cache = cache,
+                                 .toolchain = toolchain,
+                                 .facts = {RGT_STACKED, 4}};
   return 0;
 }
 

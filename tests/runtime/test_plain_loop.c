@@ -12,7 +12,8 @@
 
 enum { ROWS = 7, GROUPS = 3, IN = 3, MID = 4, OUT = 2, LD = 6, STRIDE = 50 };
 
-static float x[ROWS * LD], w1[GROUPS * STRIDE], b1[GROUPS * STRIDE], w2[GROUPS * STRIDE], b2[GROUPS * STRIDE], y[ROWS * LD], hidden[MID];
+static float x[ROWS * LD], w1[GROUPS * STRIDE], b1[GROUPS * STRIDE], w2[GROUPS * STRIDE], b2[GROUPS * STRIDE], y[ROWS * LD],
+    hidden[MID];
 static int64_t index64[ROWS] = {2, -1, 0, 1, 4294967296, 2, 3}; /* masked, in range at 32 bits only, and one past the end */
 static int32_t index32[ROWS] = {2, -1, 0, 1, -2147483647, 2, 3};
 
@@ -33,9 +34,23 @@ static rgt_kargs kargs_of(const rgt_op_desc *op) {
   fill(w2, GROUPS * STRIDE, 5);
   fill(b2, GROUPS * STRIDE, 8);
   for (int i = 0; i < ROWS * LD; i++) y[i] = 777;
-  return (rgt_kargs){.x = x, .ld_x = LD, .w1 = w1, .ld_w1 = 5, .stride_w1 = STRIDE, .b1 = op->bias & RGT_BIAS_1 ? b1 : NULL, .stride_b1 = 9,
-                     .w2 = w2, .ld_w2 = 5, .stride_w2 = STRIDE - 1, .b2 = op->bias & RGT_BIAS_2 ? b2 : NULL, .stride_b2 = 3, .y = y, .ld_y = LD,
-                     .rows = ROWS, .groups = GROUPS, .index = op->index_type == RGT_I64 ? (const void *)index64 : (const void *)index32};
+  return (rgt_kargs){.x = x,
+                     .ld_x = LD,
+                     .w1 = w1,
+                     .ld_w1 = 5,
+                     .stride_w1 = STRIDE,
+                     .b1 = op->bias & RGT_BIAS_1 ? b1 : NULL,
+                     .stride_b1 = 9,
+                     .w2 = w2,
+                     .ld_w2 = 5,
+                     .stride_w2 = STRIDE - 1,
+                     .b2 = op->bias & RGT_BIAS_2 ? b2 : NULL,
+                     .stride_b2 = 3,
+                     .y = y,
+                     .ld_y = LD,
+                     .rows = ROWS,
+                     .groups = GROUPS,
+                     .index = op->index_type == RGT_I64 ? (const void *)index64 : (const void *)index32};
 }
 
 static double weight(const float *w, int64_t ld, const rgt_op_desc *op, int64_t in, int64_t out) {
@@ -44,12 +59,18 @@ static double weight(const float *w, int64_t ld, const rgt_op_desc *op, int64_t 
 
 static double act64(rgt_act act, double z) {
   switch (act) {
-  case RGT_ACT_RELU: return z < 0 ? 0 : z;
-  case RGT_ACT_GELU: return 0.5 * z * (1 + erf(z / sqrt(2)));
-  case RGT_ACT_GELU_TANH: return 0.5 * z * (1 + tanh(sqrt(2 / acos(-1)) * (z + 0.044715 * z * z * z)));
-  case RGT_ACT_SILU: return z / (1 + exp(-z));
-  case RGT_ACT_TANH: return tanh(z);
-  default: return z;
+  case RGT_ACT_RELU:
+    return z < 0 ? 0 : z;
+  case RGT_ACT_GELU:
+    return 0.5 * z * (1 + erf(z / sqrt(2)));
+  case RGT_ACT_GELU_TANH:
+    return 0.5 * z * (1 + tanh(sqrt(2 / acos(-1)) * (z + 0.044715 * z * z * z)));
+  case RGT_ACT_SILU:
+    return z / (1 + exp(-z));
+  case RGT_ACT_TANH:
+    return tanh(z);
+  default:
+    return z;
   }
 }
 
@@ -79,17 +100,19 @@ static void check(const char *text, double tolerance) {
           expected = sum + (k.b2 ? (double)b2[g * k.stride_b2 + o] : 0);
         }
       }
-      if (!(fabs((double)y[r * LD + o] - expected) <= tolerance * (1 + fabs(expected)))) fail_msg("%s: y[%d][%d] is %g, not %g", text, r, o, (double)y[r * LD + o], expected);
+      if (!(fabs((double)y[r * LD + o] - expected) <= tolerance * (1 + fabs(expected))))
+        fail_msg("%s: y[%d][%d] is %g, not %g", text, r, o, (double)y[r * LD + o], expected);
     }
   }
 }
 
 static void test_exact(void **state) {
   (void)state;
-  static const char *const texts[] = {
-      "linear:3-2:g3:f32:none:b0:nk:i64", "linear:3-2:g3:f32:relu:b1:nk:i32",    "linear:3-2:g3:f32:none:b1:kn:i64",    "linear:3-2:g3:f32:relu:b0:kn:i32",
-      "mlp:3-4-2:g3:f32:none:b12:nk:i64", "mlp:3-4-2:g3:f32:relu:b12:kn:i64", "mlp:3-4-2:g3:f32:relu:b1:nk:i32", "mlp:3-4-2:g3:f32:relu:b2:kn:i32",
-      "mlp:3-4-2:g3:f32:relu:b0:nk:i64",  "linear:1-1:g3:f32:none:b1:nk:i64"};
+  static const char *const texts[] = {"linear:3-2:g3:f32:none:b0:nk:i64", "linear:3-2:g3:f32:relu:b1:nk:i32",
+                                      "linear:3-2:g3:f32:none:b1:kn:i64", "linear:3-2:g3:f32:relu:b0:kn:i32",
+                                      "mlp:3-4-2:g3:f32:none:b12:nk:i64", "mlp:3-4-2:g3:f32:relu:b12:kn:i64",
+                                      "mlp:3-4-2:g3:f32:relu:b1:nk:i32",  "mlp:3-4-2:g3:f32:relu:b2:kn:i32",
+                                      "mlp:3-4-2:g3:f32:relu:b0:nk:i64",  "linear:1-1:g3:f32:none:b1:nk:i64"};
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) check(texts[i], 0);
 }
 
@@ -116,7 +139,7 @@ static void test_nan(void **state) {
   assert_true(isnan(y[0]) && isnan(y[1]));
   for (int r = 1; r < ROWS; r++)
     for (int o = 0; o < OUT; o++) assert_false(isnan(y[r * LD + o]));
-  assert_true(signbit(y[1 * LD]) == 0);
+  assert_true(copysignf(1, y[1 * LD]) > 0);
   assert_true(y[1 * LD] == 0 && y[4 * LD] == 0);
 }
 
@@ -128,6 +151,7 @@ static void test_no_rows(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_exact), cmocka_unit_test(test_activations), cmocka_unit_test(test_nan), cmocka_unit_test(test_no_rows)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_exact), cmocka_unit_test(test_activations),
+                                     cmocka_unit_test(test_nan), cmocka_unit_test(test_no_rows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,7 +98,8 @@ static void test_impossible(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_no_rows), cmocka_unit_test(test_valid_is_a_truth),
-                                     cmocka_unit_test(test_largest), cmocka_unit_test(test_impossible)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_no_rows),
+                                     cmocka_unit_test(test_valid_is_a_truth), cmocka_unit_test(test_largest),
+                                     cmocka_unit_test(test_impossible)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ typedef struct result {
 } result;
 
 static void run(result *r, const char *script, int limit_ms) {
-  char *argv[] = {(char *)(uintptr_t)"/bin/sh", (char *)(uintptr_t)"-c", (char *)(uintptr_t)script, NULL};
+  char *argv[] = {(char *)(uintptr_t) "/bin/sh", (char *)(uintptr_t) "-c", (char *)(uintptr_t)script, NULL};
   *r = (result){.code = -77};
   r->status = rgt__process_run(argv, limit_ms, &r->output, &r->code, &r->err);
 }
@@ -40,7 +40,7 @@ static void test_ends(void **state) {
 
 static void test_output_is_added(void **state) {
   (void)state;
-  char *argv[] = {(char *)(uintptr_t)"/bin/echo", (char *)(uintptr_t)"more", NULL};
+  char *argv[] = {(char *)(uintptr_t) "/bin/echo", (char *)(uintptr_t) "more", NULL};
   rgt__buffer output = {0};
   int code = -1;
   rgt__buffer_text(&output, "some ");
@@ -62,14 +62,14 @@ static void test_much_output(void **state) {
 
 static void test_cannot_start(void **state) {
   (void)state;
-  char *argv[] = {(char *)(uintptr_t)"/nonexistent/cc", NULL};
+  char *argv[] = {(char *)(uintptr_t) "/nonexistent/cc", NULL};
   rgt__buffer output = {0};
   rgt__error err = {""};
   int code = -77;
   assert_int_equal(rgt__process_run(argv, 1000, &output, &code, &err), RGT_EIO);
   assert_int_equal(code, -77);
   assert_string_equal(err.text, "/nonexistent/cc: cannot be started: No such file or directory");
-  argv[0] = (char *)(uintptr_t)"/dev/null";
+  argv[0] = (char *)(uintptr_t) "/dev/null";
   assert_int_equal(rgt__process_run(argv, 1000, &output, &code, &err), RGT_EIO);
   assert_string_equal(err.text, "/dev/null: cannot be started: Permission denied");
   assert_null(output.data);
@@ -147,8 +147,9 @@ static void test_no_memory(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_ends),         cmocka_unit_test(test_output_is_added), cmocka_unit_test(test_much_output),
-                                     cmocka_unit_test(test_cannot_start), cmocka_unit_test(test_limit),           cmocka_unit_test(test_closed_output),
-                                     cmocka_unit_test(test_signals),      cmocka_unit_test(test_lost_status),     cmocka_unit_test(test_no_memory)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_ends),         cmocka_unit_test(test_output_is_added), cmocka_unit_test(test_much_output),
+      cmocka_unit_test(test_cannot_start), cmocka_unit_test(test_limit),           cmocka_unit_test(test_closed_output),
+      cmocka_unit_test(test_signals),      cmocka_unit_test(test_lost_status),     cmocka_unit_test(test_no_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

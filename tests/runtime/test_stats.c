@@ -40,7 +40,8 @@ static void test_many(void **state) {
   int64_t samples[128];
   for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
     int n = cases[c].n;
-    for (int i = 0; i < n; i++) samples[i] = (i * 37 + 5) % n; /* each of 0 .. n-1 once, out of order, as no n has the factor 37 */
+    for (int i = 0; i < n; i++)
+      samples[i] = (i * 37 + 5) % n; /* each of 0 .. n-1 once, out of order, as no n has the factor 37 */
     check(samples, n, cases[c].median, cases[c].low, n - 1 - cases[c].low);
   }
 }

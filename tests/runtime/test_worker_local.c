@@ -1,10 +1,9 @@
 /* test_worker_local.c -- batches against clocks of every kind, what cannot run, and the checks that stand before. */
 #include "runtime/worker.h"
 
-#include "runtime/cpu_features.h"
 #include "tests/support/paced_device.h"
 
-#define US ((int64_t)1000 * 1000)        /* in picoseconds */
+#define US ((int64_t)1000 * 1000) /* in picoseconds */
 #define MS ((int64_t)1000 * 1000 * 1000)
 
 static paced_device device;
@@ -21,7 +20,11 @@ static int setup(void **state) {
   (void)state;
   paced_open(&device, "cpu");
   if (rgt__code_cache_open(NULL, &cache, NULL) != RGT_OK) return 1;
-  maker = (rgt__candidate_maker){.device = &device.base, .target = device.base.info.target, .cache = cache, .toolchain = "fake", .facts = {RGT_STACKED, 4}};
+  maker = (rgt__candidate_maker){.device = &device.base,
+                                 .target = device.base.info.target,
+                                 .cache = cache,
+                                 .toolchain = "fake",
+                                 .facts = {RGT_STACKED, 4}};
   all = calloc(4, sizeof *all);
   worker = NULL;
   err.text[0] = 0;
@@ -99,7 +102,7 @@ static void test_short_calls(void **state) {
   int64_t n_calls = samples[0].n_calls;
   device.n_launches = 0;
   time_round(1);
-  assert_int_equal(samples[0].n_calls, n_calls); /* found once */
+  assert_int_equal(samples[0].n_calls, n_calls);    /* found once */
   assert_int_equal(device.n_launches, n_calls + 1); /* one call before the batch */
 }
 
@@ -322,7 +325,8 @@ static void see_alignment(paced_device *d, const rgt__plan *plan, const rgt_karg
            k->ld_x * 4 % align || k->ld_w1 * 4 % align || k->ld_y * 4 % align || k->stride_w1 * 4 % align;
 }
 
-/* A variant compiled for a promise of 16 bytes is checked with data that keeps the promise; one without, with data that does not. */
+/* A variant compiled for a promise of 16 bytes is checked with data that keeps the promise; one without, with data that does
+ * not. */
 static void test_alignment_of_checks(void **state) {
   (void)state;
   rgt__verify_result result;
@@ -345,6 +349,17 @@ static void test_alignment_of_checks(void **state) {
   }
 }
 
+/* Where the program is never valid the built-in kernel answers, rightly: that says nothing of the candidate. */
+static void test_check_of_what_never_runs(void **state) {
+  (void)state;
+  rgt__verify_result result;
+  open_worker(0);
+  make(0, 0, "valid 0\nworkspace 0\n");
+  assert_int_equal(worker->ops->check(worker, &all[0], NULL, &result, &err), RGT_EINFEASIBLE);
+  assert_string_equal(err.text, "its program is not valid for any problem that would verify it");
+  assert_int_equal(device.n_launches, 0);
+}
+
 /* ---- for real: the default variant on this processor ---- */
 
 static void test_check_for_real(void **state) {
@@ -359,7 +374,8 @@ static void test_check_for_real(void **state) {
   assert_int_equal(rgt__device_cpu_open(&(rgt__device_options){.env = &env}, &cpu, NULL), RGT_OK);
   rgt_status compiler = cpu->ops->toolchain(cpu, toolchain, sizeof toolchain, NULL);
   rgt__sources_open(NULL, &sources, NULL);
-  maker = (rgt__candidate_maker){.device = cpu, .target = cpu->info.target, .cache = cache, .toolchain = toolchain, .facts = {RGT_STACKED, 4}};
+  maker = (rgt__candidate_maker){
+      .device = cpu, .target = cpu->info.target, .cache = cache, .toolchain = toolchain, .facts = {RGT_STACKED, 4}};
   if (rgt__families_open(sources, &maker.families, &err) != RGT_OK) fail_msg("%s", err.text);
   if (compiler == RGT_OK) {
     assert_int_equal(rgt__variant_parse(maker.families, "cpu", "row_gather", &v, &err), RGT_OK);
@@ -399,9 +415,22 @@ static void test_check_for_real(void **state) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_modelled_clock), TEST(test_short_calls), TEST(test_coarse_clock), TEST(test_long_calls), TEST(test_cold),
-                                     TEST(test_sizes_end_with_the_task), TEST(test_many_candidates), TEST(test_invalid_among_others), TEST(test_workspace),
-                                     TEST(test_launch_fails), TEST(test_loads), TEST(test_no_memory), TEST(test_loop), TEST(test_no_loop_for_pointers),
-                                     TEST(test_alignment_of_checks), TEST(test_check_for_real)};
+  const struct CMUnitTest tests[] = {TEST(test_modelled_clock),
+                                     TEST(test_short_calls),
+                                     TEST(test_coarse_clock),
+                                     TEST(test_long_calls),
+                                     TEST(test_cold),
+                                     TEST(test_sizes_end_with_the_task),
+                                     TEST(test_many_candidates),
+                                     TEST(test_invalid_among_others),
+                                     TEST(test_workspace),
+                                     TEST(test_launch_fails),
+                                     TEST(test_loads),
+                                     TEST(test_no_memory),
+                                     TEST(test_loop),
+                                     TEST(test_no_loop_for_pointers),
+                                     TEST(test_alignment_of_checks),
+                                     TEST(test_check_of_what_never_runs),
+                                     TEST(test_check_for_real)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

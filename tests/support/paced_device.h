@@ -1,5 +1,5 @@
-/* paced_device.h -- a device whose compiler, clock and kernels the test decides. A source's first word says what becomes of it; a
- * module is a cost in picoseconds, by which a launch moves the clock. */
+/* paced_device.h -- a device whose compiler, clock and kernels the test decides. A source's first word says what becomes of it;
+ * a module is a cost in picoseconds, by which a launch moves the clock. */
 #ifndef RGT_TESTS_PACED_DEVICE_H
 #define RGT_TESTS_PACED_DEVICE_H
 
@@ -26,8 +26,8 @@ typedef struct paced_device {
   void (*kernel)(struct paced_device *d, const rgt__plan *plan, const rgt_kargs *k, void *workspace);
 } paced_device;
 
-static SCRATCH_UNUSED rgt_status paced_compile(rgt__device *d, const char *source, size_t bytes, const rgt__target *target, int want_asm,
-                                               rgt__compiled *out, rgt__error *err) {
+static SCRATCH_UNUSED rgt_status paced_compile(rgt__device *d, const char *source, size_t bytes, const rgt__target *target,
+                                               int want_asm, rgt__compiled *out, rgt__error *err) {
   (void)target, (void)want_asm;
   atomic_fetch_add(&((paced_device *)d)->n_compiles, 1);
   if (strncmp(source, "bad", 3) == 0) {
@@ -55,12 +55,13 @@ static SCRATCH_UNUSED rgt_status paced_compile(rgt__device *d, const char *sourc
   return RGT_OK;
 }
 
-static SCRATCH_UNUSED rgt_status paced_load(rgt__device *d, const char *path, const void *code, size_t code_bytes, const rgt__program *program,
-                                            rgt__module **out, rgt__error *err) {
+static SCRATCH_UNUSED rgt_status paced_load(rgt__device *d, const char *path, const void *code, size_t code_bytes,
+                                            const rgt__program *program, rgt__module **out, rgt__error *err) {
   paced_device *p = (paced_device *)d;
   (void)program;
   p->n_loads++;
-  if (path && (p->load_from_path_fails || access(path, R_OK) != 0)) return rgt__error_set(err, RGT_EIO, "%s cannot be loaded", path);
+  if (path && (p->load_from_path_fails || access(path, R_OK) != 0))
+    return rgt__error_set(err, RGT_EIO, "%s cannot be loaded", path);
   if (!path && code_bytes >= 6 && memcmp(code, "unload", 6) == 0) return rgt__error_set(err, RGT_EIO, "unloadable");
   snprintf(p->loaded, sizeof p->loaded, "%.*s", path ? 63 : (int)code_bytes, path ? path : (const char *)code);
   *out = calloc(1, sizeof **out);
@@ -91,8 +92,9 @@ static SCRATCH_UNUSED rgt_status paced_copy(rgt__device *d, void *to, const void
   return RGT_OK;
 }
 
-static SCRATCH_UNUSED rgt_status paced_launch(rgt__device *d, rgt__module *m, const rgt__program *program, const rgt__plan *plan, const rgt_kargs *k,
-                                              void *workspace, void *stream, rgt__error *err) {
+static SCRATCH_UNUSED rgt_status paced_launch(rgt__device *d, rgt__module *m, const rgt__program *program,
+                                              const rgt__plan *plan, const rgt_kargs *k, void *workspace, void *stream,
+                                              rgt__error *err) {
   paced_device *p = (paced_device *)d;
   (void)program, (void)stream;
   if (p->launches_left == 0) return rgt__error_set(err, RGT_EIO, "the launch failed");
@@ -114,13 +116,15 @@ static SCRATCH_UNUSED int64_t paced_now(rgt__device *d, void *stream) {
   return p->clock_ps += p->tick_ps;
 }
 
-static SCRATCH_UNUSED void paced_flush(rgt__device *d) { ((paced_device *)d)->n_flushes++; }
+static SCRATCH_UNUSED void paced_flush(rgt__device *d) {
+  ((paced_device *)d)->n_flushes++;
+}
 
-#define PACED_OPS(kind_word)                                                                                                             \
-  {                                                                                                                                      \
-    .kind = kind_word, .compile = paced_compile, .load = paced_load, .unload = paced_unload, .mem_alloc = paced_mem_alloc,               \
-    .mem_free = paced_mem_free, .mem_write = paced_copy, .mem_read = paced_copy, .launch = paced_launch, .sync = paced_sync,             \
-    .now_ps = paced_now, .flush_cache = paced_flush                                                                                      \
+#define PACED_OPS(kind_word)                                                                                                 \
+  {                                                                                                                          \
+    .kind = kind_word, .compile = paced_compile, .load = paced_load, .unload = paced_unload, .mem_alloc = paced_mem_alloc,   \
+    .mem_free = paced_mem_free, .mem_write = paced_copy, .mem_read = paced_copy, .launch = paced_launch, .sync = paced_sync, \
+    .now_ps = paced_now, .flush_cache = paced_flush                                                                          \
   }
 static SCRATCH_UNUSED const rgt__device_ops paced_cpu_ops = PACED_OPS("cpu"), paced_cuda_ops = PACED_OPS("cuda");
 

@@ -88,6 +88,8 @@ static SCRATCH_UNUSED void scratch_fail_after(int n) {
   rgt_set_alloc(scratch_failing_realloc, NULL);
 }
 
-static SCRATCH_UNUSED void scratch_fail_never(void) { rgt_set_alloc(NULL, NULL); }
+static SCRATCH_UNUSED void scratch_fail_never(void) {
+  rgt_set_alloc(NULL, NULL);
+}
 
 #endif
