@@ -150,9 +150,13 @@ static rgt_status tune_bucket(rgt__tuning *t, int i, double deadline_s) {
 static rgt_status search_all(rgt__tuning *t, const int *hits) {
   rgt_status status = RGT_OK, stored = RGT_OK;
   int left = 0;
-  for (int i = 0; i < t->o.n_rows; i++) left += !hits[i];
+  for (int i = 0; i < t->o.n_rows; i++) left += !hits[i] && same_bucket(t, i) < 0;
   for (int i = 0; i < t->o.n_rows && status == RGT_OK; i++) {
     if (hits[i]) continue;
+    if (same_bucket(t, i) >= 0) {
+      t->results[i] = t->results[same_bucket(t, i)];
+      continue;
+    }
     double now = rgt__search_now(), share = (t->started_s + t->budget_s - now) / left;
     status = tune_bucket(t, i, now + (share > LEAST_BUCKET_S ? share : LEAST_BUCKET_S));
     left--;

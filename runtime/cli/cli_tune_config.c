@@ -1,8 +1,8 @@
 /* cli_tune_config.c -- ragtune tune --config: one search after the other, for every op and skew of a file.
  *
  * A search that fails ends its own op alone: types that the device lacks may stand in a list beside those that it has. What
- * concerns all of them ends the run: the surroundings, and a failure that repeats the one before it word for word, since that
- * one was not about the op.
+ * concerns all of them ends the run: the surroundings, and a failure that two ops share word for word, since it is not about
+ * the op then.
  */
 #include "cli.h"
 #include "env_facts.h"
@@ -28,6 +28,7 @@ typedef struct work {
   int skews[RGT_SKEW_ONE + 1], n_skews; /* -1: not said */
   double started_s, budget_s;           /* budget of the whole run; 0: each search has the default one */
   int n, begun, failed;                 /* searches */
+  int failed_op;                        /* of the latest failure */
   int out_of_budget, interrupted, unstored, stopped;
   rgt__tune_counts counts;
   rgt__message failure, last_failure; /* the first and the latest */
@@ -135,12 +136,13 @@ static void add_json(work *w, const rgt__tune_report *r, rgt_status status, cons
   rgt__json_append(w->list, one);
 }
 
-/* what a failure means for the rest; its line is printed unless it was just printed */
+/* What a failure means for the rest. Its line is printed unless it was just printed, as for the other skews of one op. */
 static void take_failure(work *w, const rgt__message *m) {
-  int again = w->failed && strcmp(m->text, w->last_failure.text) == 0;
+  int again = w->failed && strcmp(m->text, w->last_failure.text) == 0, op = (w->begun - 1) / w->n_skews;
   if (!w->failed++) w->failure = *m;
+  w->stopped = (again && op != w->failed_op) || rgt__message_exit(m->status) == RGT_EXIT_SURROUNDINGS;
   w->last_failure = *m;
-  w->stopped = again || rgt__message_exit(m->status) == RGT_EXIT_SURROUNDINGS;
+  w->failed_op = op;
   if (!again) rgt__message_note("ragtune: %s: %s", w->session.text, m->text);
 }
 
@@ -237,7 +239,7 @@ static rgt_status summary(work *w, rgt__message *m) {
   if (c->interrupted) printf(", %lld interrupted", (long long)c->interrupted);
   if (w->failed) printf("; %d searches failed", w->failed);
   putchar('\n');
-  rgt__tune_report_stored(&r);
+  if (w->unstored || c->tuned + c->hits + c->interrupted > 0) rgt__tune_report_stored(&r);
   return RGT_OK;
 }
 

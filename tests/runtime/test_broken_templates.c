@@ -80,7 +80,7 @@ static const struct {
     [13] = {"bound", ANY, ANY},  /* half hidden */
     [14] = {"status", ANY, ANY}, /* no error count */
     [15] = {"masked", ANY, 0},   /* minus zero */
-    [16] = {"bound", ANY, 0},    /* packed x */
+    [16] = {"poison", 1, 0},     /* packed x: what lies between the rows */
     [17] = {"canary", ANY, ANY}, /* before y */
     [18] = {"canary", ANY, ANY}, /* in the input */
 };

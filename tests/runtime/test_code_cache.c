@@ -309,7 +309,7 @@ static void refused(const char *folder, const char *expected) {
 
 static void test_folders(void **state) {
   (void)state;
-  char folder[200], name[1000];
+  char folder[240], name[1000];
   rgt__code_cache *c = NULL;
   snprintf(folder, sizeof folder, "%s", scratch_path(&s, "shared"));
   assert_int_equal(mkdir(folder, 0700), 0);

@@ -354,7 +354,7 @@ static void test_check_of_what_never_runs(void **state) {
   (void)state;
   rgt__verify_result result;
   open_worker(0);
-  make(0, 0, "valid 0\nworkspace 0\n");
+  make(0, 0, "valid 0\nworkspace 0\n")->op = task.op;
   assert_int_equal(worker->ops->check(worker, &all[0], NULL, &result, &err), RGT_EINFEASIBLE);
   assert_string_equal(err.text, "its program is not valid for any problem that would verify it");
   assert_int_equal(device.n_launches, 0);
