@@ -13,7 +13,7 @@ typedef struct rgt__nvrtc_places {
 } rgt__nvrtc_places;
 
 /* rgt__nvrtc_open -- RAGTUNE_LIBNVRTC if set, and then nothing else; else libnvrtc.so.13, .12, libnvrtc.so by the loader, then
- * /usr/local/cuda*, the system's library folders, and the place where tools/fetch-nvrtc.sh puts it. libnvrtc-builtins must
+ * /usr/local/cuda*, the system's library folders, and the place where .ci/fetch-nvrtc puts it. libnvrtc-builtins must
  * stand beside it. RGT_ENOCOMPILER: one line with everything that was tried. RGT_ENOMEM. */
 rgt_status rgt__nvrtc_open(const rgt__environment *env, rgt__nvrtc **out, rgt__error *err);
 rgt_status rgt__nvrtc_open_places(const rgt__nvrtc_places *places, rgt__nvrtc **out,

@@ -93,7 +93,7 @@ rgt_status rgt__nvrtc_open_places(const rgt__nvrtc_places *places, rgt__nvrtc **
   } else {
     status = rgt__error_set(err, RGT_ENOCOMPILER,
                             "NVRTC, the CUDA run-time compiler, was not found: set RAGTUNE_LIBNVRTC to a libnvrtc.so or run "
-                            "tools/fetch-nvrtc.sh; tried %s",
+                            ".ci/fetch-nvrtc; tried %s",
                             why.data != NULL ? why.data : "nothing");
     rgt__free(n);
   }
@@ -101,7 +101,7 @@ rgt_status rgt__nvrtc_open_places(const rgt__nvrtc_places *places, rgt__nvrtc **
   return status;
 }
 
-/* Folder of tools/fetch-nvrtc.sh as a pattern; "" where the environment has no home. */
+/* Folder of .ci/fetch-nvrtc as a pattern; "" where the environment has no home. */
 static void fetched_pattern(const rgt__environment *env, char *pattern, size_t size) {
   const char *cache = rgt__environment_get(env, RGT_ENV_XDG_CACHE_HOME), *home = rgt__environment_get(env, RGT_ENV_HOME);
   pattern[0] = '\0';

@@ -64,7 +64,7 @@ static void test_all_that_was_tried_is_named(void **state) {
   snprintf(pattern, sizeof pattern, "%s/libnvrtc.so*", folder);
   assert_int_equal(rgt__nvrtc_open_places(&places, &out, &err), RGT_ENOCOMPILER);
   assert_ptr_equal(out, folder);
-  assert_non_null(strstr(err.text, "tools/fetch-nvrtc.sh"));
+  assert_non_null(strstr(err.text, ".ci/fetch-nvrtc"));
   assert_non_null(strstr(err.text, "RAGTUNE_LIBNVRTC"));
   assert_non_null(strstr(err.text, "librgt-no-such-a.so.13 (not found), librgt-no-such-b.so (not found), "
                                    "/no/such/folder*/libnvrtc.so* (no such file), "));
@@ -129,7 +129,7 @@ static void test_builtins_are_needed(void **state) {
   rgt__nvrtc_close(out);
 }
 
-/* Where tools/fetch-nvrtc.sh puts it: links in a scratch cache folder stand for the wheel's files. */
+/* Where .ci/fetch-nvrtc puts it: links in a scratch cache folder stand for the wheel's files. */
 static void test_found_by_pattern(void **state) {
   char pattern[128], command[2560];
   const char *none[] = {NULL}, *patterns[] = {pattern, NULL};
