@@ -6,7 +6,7 @@
 #include "runtime/stats.h"
 #include "runtime/worker.h"
 
-enum { RGT_CONTEST_ROUNDS_MAX = 128 };
+enum { RGT_CONTEST_ROUNDS_MAX = 320 };
 
 typedef struct rgt__entrant {
   rgt__candidate *candidate;

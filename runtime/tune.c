@@ -147,6 +147,13 @@ static rgt_status tune_bucket(rgt__tuning *t, int i, double deadline_s) {
 
 /* ---- the call ---- */
 
+/* An earlier row count of the same bucket, whose search is this one's too; -1 if there is none. */
+static int same_bucket(const rgt__tuning *t, int i) {
+  for (int earlier = 0; earlier < i; earlier++)
+    if (t->results[earlier].bucket == t->results[i].bucket) return earlier;
+  return -1;
+}
+
 static rgt_status search_all(rgt__tuning *t, const int *hits) {
   rgt_status status = RGT_OK, stored = RGT_OK;
   int left = 0;

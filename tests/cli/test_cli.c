@@ -67,10 +67,10 @@ static void surroundings_end_in_3(void **unused) {
 /* ---- run --------------------------------------------------------------------------------------------------- */
 
 /* y of an exact case must be there bit for bit: a zero of either sign, but +0 in masked rows */
-static void check_exact(const char *name) {
+static void check_exact(const char *name, const char *options) {
   char path[512];
   rgt__npy y, want, index;
-  expect(run("run --case %s/%s --y %s", CASES, name, at("y.npy")), 0);
+  expect(run("run --case %s/%s --y %s %s", CASES, name, at("y.npy"), options), 0);
   read_array(at("y.npy"), &y);
   snprintf(path, sizeof path, "%s/%s/y.npy", CASES, name);
   read_array(path, &want);
@@ -95,7 +95,61 @@ static void run_computes_the_exact_cases(void **unused) {
   static const char *const names[] = {"question_mlp", "question_linear", "all_masked",          "masked_anywhere",
                                       "no_rows",      "one_row",         "one_group_takes_all", "thousands_of_groups"};
   (void)unused;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) check_exact(names[i]);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) check_exact(names[i], "");
+}
+
+static void check_variant(const char *name, const char *variant) {
+  char options[RGT_VARIANT_TEXT_MAX + 32];
+  json_t *o;
+  snprintf(options, sizeof options, "--device cpu --json --variant %s", variant);
+  check_exact(name, options);
+  o = expect_json("run", (const char *const[]){"op", "rows", "variant", "from", "y", "type", "shape", NULL});
+  assert_string_equal(json_string_value(json_object_get(o, "variant")), variant);
+  assert_string_equal(json_string_value(json_object_get(o, "from")), "given");
+  json_decref(o);
+}
+
+/* what `why` and `compile` call a variant, run takes; an exact case has one right y, whichever variant computes it */
+static void run_takes_a_variant(void **unused) {
+  static const char *const cases[][2] = {{"question_mlp", "--op mlp:10-20-5:g3:f32:relu:b12:nk:i64"},
+                                         {"question_linear", "--op linear:4-8:g4:f32:none:b0:kn:i64"}};
+  (void)unused;
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    json_t *why, *compiled, *one;
+    size_t i;
+    check_variant(cases[c][0], "builtin");
+    expect(run("why %s --rows 8 --device cpu --json", cases[c][1]), 0);
+    why = expect_json("why", (const char *const[]){"variant", NULL});
+    check_variant(cases[c][0], json_string_value(json_object_get(why, "variant")));
+    json_decref(why);
+    expect(run("compile %s --target cpu --sample 3 --seed 5 --json", cases[c][1]), 0);
+    compiled = expect_json("compile", (const char *const[]){"variants", NULL});
+    assert_int_equal(json_array_size(json_object_get(compiled, "variants")), 3);
+    json_array_foreach(json_object_get(compiled, "variants"), i, one)
+        check_variant(cases[c][0], json_string_value(json_object_get(one, "variant")));
+    json_decref(compiled);
+  }
+  check_variant("no_rows", "builtin");
+  check_variant("no_rows", "row_gather");
+  expect(run("run --case %s/one_row --device cpu --variant builtin --y %s", CASES, at("y.npy")), 0);
+  assert_non_null(strstr(text_out, "\nvariant  builtin (given)\n"));
+  unlink(at("y.npy"));
+}
+
+static void run_refuses_what_is_no_variant(void **unused) {
+#define ONE_ROW "run --case " CASES "/one_row --device cpu --y %s --variant "
+  (void)unused;
+  expect_refusal(run(ONE_ROW "nobody:x=1", at("y.npy")), 2, "variant \"nobody:x=1\": no family \"nobody\" for cpu");
+  expect_refusal(run(ONE_ROW "simt_gather", at("y.npy")), 2, "variant \"simt_gather\": no family \"simt_gather\" for cpu");
+  expect_refusal(run(ONE_ROW "row_gather:lanes=3", at("y.npy")), 2, "lanes=3 is none of the values 4, 8, 16");
+  expect_refusal(run(ONE_ROW "row_gather:lanes=8", at("y.npy")), 2, "fused is missing");
+  expect_refusal(run(ONE_ROW "row_gather:lanes=8,unknown=1", at("y.npy")), 2, "unknown");
+  expect_refusal(run(ONE_ROW "builtin:x=1", at("y.npy")), 2, "builtin");
+  expect_refusal(run(ONE_ROW "''", at("y.npy")), 2, "''");
+  expect_refusal(run_with("RAGTUNE_CC=none", ONE_ROW "row_gather", at("y.npy")), 3, "compiler");
+  assert_int_equal(files_like("y.npy"), 0);
+  expect(run_with("RAGTUNE_CC=none", ONE_ROW "builtin", at("y.npy")), 0); /* needs none */
+  unlink(at("y.npy"));
 }
 
 /* the CPU families store f32 */
@@ -396,6 +450,8 @@ int main(void) {
       cmocka_unit_test(usage_errors_are_one_line),
       cmocka_unit_test(surroundings_end_in_3),
       cmocka_unit_test(run_computes_the_exact_cases),
+      cmocka_unit_test(run_takes_a_variant),
+      cmocka_unit_test(run_refuses_what_is_no_variant),
       cmocka_unit_test(run_refuses_types_that_no_family_has),
       cmocka_unit_test(run_takes_single_files),
       cmocka_unit_test(run_refuses_an_index_out_of_range),

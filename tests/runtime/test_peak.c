@@ -114,6 +114,11 @@ static void test_fails(void **state) {
   assert_memory_equal(&p, &before, sizeof p);
 }
 
+static void slower_after_the_first(paced_device *d, const rgt__plan *plan, const rgt_kargs *k, void *workspace) {
+  (void)plan, (void)k, (void)workspace;
+  d->clock_ps += d->n_launches == 1 ? 1 : 2000000;
+}
+
 /* A launch that fails, or a clock that does not move: 0, never a division by nothing. */
 static void test_unmeasurable(void **state) {
   (void)state;
@@ -129,6 +134,12 @@ static void test_unmeasurable(void **state) {
   module.cost_ps = 1000000; /* a microsecond */
   assert_true(rgt__peak_flops(&p) == 200000.0 * 2 * 12 * 2 * 16 / 1e-6);
   assert_true(rgt__peak_bytes(&p, 1 << 20) == 2 * 524288.0 * 8 / 1e-6); /* two threads, half a MiB each, read 8 times */
+  fake.kernel = slower_after_the_first; /* the first launch warms up: it does not count, however fast */
+  fake.n_launches = 0;
+  module.cost_ps = 0;
+  assert_true(rgt__peak_flops(&p) == 200000.0 * 2 * 12 * 2 * 16 / 2e-6);
+  fake.kernel = NULL;
+  module.cost_ps = 1000000;
   fake.launches_left = 2;
   assert_true(rgt__peak_flops(&p) == 0);
   assert_true(rgt__peak_bytes(&p, 1 << 20) == 0);
