@@ -1,6 +1,6 @@
 /* activations_all.c -- every f32 through every activation in every compiled form, against float64.
  *
- *     activations_all [ACTIVATION [STEP]]     all activations, every STEP-th bit pattern (1); some minutes on two cores
+ *     activations_all [ACTIVATION [STEP]]     all activations, every STEP-th bit pattern (1); 20 minutes of one core
  *
  * A line for each activation and rounding: the largest share of the declared error, and where; then what alpha alone would be
  * needed for z > 0, and what beta next to the declared alpha, both in units of 2^-24. Exit status 1 if anything is wrong. */

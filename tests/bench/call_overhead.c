@@ -1,5 +1,5 @@
-/* call_overhead.c -- a call on a hit for 8 rows of 10-20-5, 3 groups, beside a plain loop with constant dims on the same buffers, and
- * the dispatch alone (the same call with a device whose launch does nothing). Interleaved in one run; medians.
+/* call_overhead.c -- a call on a hit for 8 rows of 10-20-5, 3 groups, beside a plain loop with constant dims on the same
+ * buffers, and the dispatch alone (the same call with a device whose launch does nothing). Interleaved in one run; medians.
  *
  *     bench_call_overhead [rounds]        tunes first where nothing is stored
  */
@@ -14,7 +14,8 @@
 
 enum { ROWS = 8, IN = 10, HIDDEN = 20, OUT = 5, GROUPS = 3, CALLS = 2000, ROUNDS_MAX = 2000 };
 
-static float x[ROWS * IN], w1[GROUPS * HIDDEN * IN], b1[GROUPS * HIDDEN], w2[GROUPS * OUT * HIDDEN], b2[GROUPS * OUT], y[ROWS * OUT], want[ROWS * OUT];
+static float x[ROWS * IN], w1[GROUPS * HIDDEN * IN], b1[GROUPS * HIDDEN], w2[GROUPS * OUT * HIDDEN], b2[GROUPS * OUT],
+    y[ROWS * OUT], want[ROWS * OUT];
 static const int64_t row_group[ROWS] = {0, 2, 1, 1, 0, 2, 2, 0};
 static rgt_op *op;
 static rgt_args args;
@@ -32,14 +33,18 @@ static double now_ns(void) {
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static rgt_status launch_nothing(rgt__device *d, rgt__module *m, const rgt__program *program, const rgt__plan *plan, const rgt_kargs *k, void *workspace,
-                                 void *stream, rgt__error *err) {
+static rgt_status launch_nothing(rgt__device *d, rgt__module *m, const rgt__program *program, const rgt__plan *plan,
+                                 const rgt_kargs *k, void *workspace, void *stream, rgt__error *err) {
   (void)d, (void)m, (void)program, (void)plan, (void)k, (void)workspace, (void)stream, (void)err;
   return RGT_OK;
 }
 
-static void call_op(void) { rgt_op_run(op, &args, NULL); }
-static void call_loop(void) { plain_10_20_5(x, row_group, w1, b1, w2, b2, y, ROWS); }
+static void call_op(void) {
+  rgt_op_run(op, &args, NULL);
+}
+static void call_loop(void) {
+  plain_10_20_5(x, row_group, w1, b1, w2, b2, y, ROWS);
+}
 
 static int64_t batch_ps(void (*f)(void)) {
   f();
@@ -68,7 +73,13 @@ static int prepare(rgt_ctx *ctx) {
   if (rgt_op_prepare(op, ROWS, RGT_PREPARE_EXACT) != RGT_OK) return fail(ctx, "prepare");
   if (rgt_why(op, ROWS, &why) != RGT_OK) return fail(ctx, "why");
   printf("device   %s\nvariant  %s (%s)\n", why.device_class, why.variant, result.hit ? "stored before" : "tuned now");
-  args = (rgt_args){.struct_size = sizeof args, .rows = ROWS, .x = x, .index = row_group, .y = y, .layer1 = {.w = w1, .b = b1}, .layer2 = {.w = w2, .b = b2}};
+  args = (rgt_args){.struct_size = sizeof args,
+                    .rows = ROWS,
+                    .x = x,
+                    .index = row_group,
+                    .y = y,
+                    .layer1 = {.w = w1, .b = b1},
+                    .layer2 = {.w = w2, .b = b2}};
   return 0;
 }
 
@@ -117,10 +128,14 @@ int main(int argc, char **argv) {
     rgt__stats_interval(dispatch_ps, rounds, &c);
     rgt__stats_interval(ratio_ppm, rounds, &r);
     printf("%d rounds of %d calls, 8 rows, 10-20-5, 3 groups, f32, nk; medians with 95 %% intervals\n", rounds, (int)CALLS);
-    printf("rgt_op_run, index checks included  %7.1f ns  (%.1f to %.1f)\n", (double)a.median / 1e3, (double)a.low / 1e3, (double)a.high / 1e3);
-    printf("plain loop, -O3 -march=x86-64-v3   %7.1f ns  (%.1f to %.1f)\n", (double)b.median / 1e3, (double)b.low / 1e3, (double)b.high / 1e3);
-    printf("dispatch alone                     %7.1f ns  (%.1f to %.1f)\n", (double)c.median / 1e3, (double)c.low / 1e3, (double)c.high / 1e3);
-    printf("call / loop                        %7.3f     (%.3f to %.3f)\n", (double)r.median / 1e6, (double)r.low / 1e6, (double)r.high / 1e6);
+    printf("rgt_op_run, index checks included  %7.1f ns  (%.1f to %.1f)\n", (double)a.median / 1e3, (double)a.low / 1e3,
+           (double)a.high / 1e3);
+    printf("plain loop, -O3 -march=x86-64-v3   %7.1f ns  (%.1f to %.1f)\n", (double)b.median / 1e3, (double)b.low / 1e3,
+           (double)b.high / 1e3);
+    printf("dispatch alone                     %7.1f ns  (%.1f to %.1f)\n", (double)c.median / 1e3, (double)c.low / 1e3,
+           (double)c.high / 1e3);
+    printf("call / loop                        %7.3f     (%.3f to %.3f)\n", (double)r.median / 1e6, (double)r.low / 1e6,
+           (double)r.high / 1e6);
   }
   rgt_close(ctx);
   return status;

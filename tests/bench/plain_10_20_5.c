@@ -4,7 +4,8 @@
 
 enum { IN = 10, HIDDEN = 20, OUT = 5 };
 
-void plain_10_20_5(const float *x, const int64_t *index, const float *w1, const float *b1, const float *w2, const float *b2, float *y, int64_t rows) {
+void plain_10_20_5(const float *x, const int64_t *index, const float *w1, const float *b1, const float *w2, const float *b2,
+                   float *y, int64_t rows) {
   for (int64_t r = 0; r < rows; r++) {
     int64_t g = index[r];
     const float *wa = w1 + g * HIDDEN * IN, *wb = w2 + g * OUT * HIDDEN;

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 /* y[r] = W2[g] . relu(W1[g] . x[r] + b1[g]) + b2[g], g = index[r]; packed, nk, f32. */
-void plain_10_20_5(const float *x, const int64_t *index, const float *w1, const float *b1, const float *w2, const float *b2, float *y, int64_t rows);
+void plain_10_20_5(const float *x, const int64_t *index, const float *w1, const float *b1, const float *w2, const float *b2,
+                   float *y, int64_t rows);
 
 #endif

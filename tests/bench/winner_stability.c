@@ -1,5 +1,5 @@
-/* winner_stability.c -- ten fresh tunings of five signatures, then one closing duel of all their distinct winners for each signature.
- * Prints how far each tuning's winner is from the duel's best; exits 1 when more than one in ten is over 2 % away.
+/* winner_stability.c -- ten fresh tunings of five signatures, then one closing duel of all their distinct winners for each
+ * signature. Prints how far each tuning's winner is from the duel's best; exits 1 when more than one in ten is over 2 % away.
  *
  *     bench_winner_stability [tunings] [op] [rows,rows,...]
  */
@@ -40,7 +40,8 @@ static int tune_fresh(const char *text, int i) {
   if (status == 0 && rgt_tune(op, &o, results) != RGT_OK) status = fail(ctx, "tune");
   for (int b = 0; b < n_rows && status == 0; b++) {
     memcpy(winners[i][b], results[b].winner, RGT_VARIANT_TEXT_MAX);
-    printf("tuning %2d  rows %6lld  %8.3f us  %s\n", i + 1, (long long)rows[b], (double)results[b].time_ps / 1e6, results[b].winner);
+    printf("tuning %2d  rows %6lld  %8.3f us  %s\n", i + 1, (long long)rows[b], (double)results[b].time_ps / 1e6,
+           results[b].winner);
   }
   fflush(stdout);
   rgt_close(ctx);
@@ -59,8 +60,10 @@ static int add_candidate(duel *d, rgt_ctx *ctx, const rgt_op_desc *desc, const c
   for (int i = 0; i < d->n; i++)
     if (strcmp(d->c[i].text, text) == 0) return 0;
   rgt__candidate *c = &d->c[d->n];
-  if (rgt__variant_parse(d->maker.families, "cpu", text, &v, &ctx->error) != RGT_OK || rgt__candidate_render(&d->maker, &v, desc, c, &ctx->error) != RGT_OK ||
-      rgt__candidate_compile(&d->maker, c, 0, &ctx->error) != RGT_OK || rgt__candidate_load(&d->maker, c, &ctx->error) != RGT_OK)
+  if (rgt__variant_parse(d->maker.families, "cpu", text, &v, &ctx->error) != RGT_OK ||
+      rgt__candidate_render(&d->maker, &v, desc, c, &ctx->error) != RGT_OK ||
+      rgt__candidate_compile(&d->maker, c, 0, &ctx->error) != RGT_OK ||
+      rgt__candidate_load(&d->maker, c, &ctx->error) != RGT_OK)
     return fail(ctx, text);
   d->n++;
   return 0;
@@ -73,16 +76,20 @@ static int close_duel(rgt_ctx *ctx, rgt_op *op, int tunings, int b, int64_t *far
   rgt__contest contest;
   rgt__candidate *list[TUNINGS_MAX];
   memset(&d, 0, sizeof d);
-  d.maker = (rgt__candidate_maker){.device = ctx->device, .target = ctx->device->info.target, .cache = ctx->cache, .facts = {RGT_STACKED, 4}};
+  d.maker = (rgt__candidate_maker){
+      .device = ctx->device, .target = ctx->device->info.target, .cache = ctx->cache, .facts = {RGT_STACKED, 4}};
   if (rgt__context_families(ctx, &d.maker.families) != RGT_OK || rgt__context_toolchain(ctx, &d.maker.toolchain) != RGT_OK ||
-      rgt__prepare_default(op, "cpu", &v) != RGT_OK || rgt__candidate_render(&d.maker, &v, &op->desc, &d.baseline, &ctx->error) != RGT_OK ||
-      rgt__candidate_compile(&d.maker, &d.baseline, 0, &ctx->error) != RGT_OK || rgt__candidate_load(&d.maker, &d.baseline, &ctx->error) != RGT_OK ||
+      rgt__prepare_default(op, "cpu", &v) != RGT_OK ||
+      rgt__candidate_render(&d.maker, &v, &op->desc, &d.baseline, &ctx->error) != RGT_OK ||
+      rgt__candidate_compile(&d.maker, &d.baseline, 0, &ctx->error) != RGT_OK ||
+      rgt__candidate_load(&d.maker, &d.baseline, &ctx->error) != RGT_OK ||
       rgt__worker_open_local(&d.maker, &op->desc, NULL, 1, 0, &d.worker, &ctx->error) != RGT_OK)
     return fail(ctx, "closing duel");
   int status = 0;
   for (int i = 0; i < tunings && status == 0; i++) status = add_candidate(&d, ctx, &op->desc, winners[i][b]);
   for (int i = 0; i < d.n; i++) list[i] = &d.c[i];
-  rgt__worker_task task = {.op = op->desc, .form = RGT_STACKED, .rows = rows[b], .skew = RGT_SKEW_UNIFORM, .policy = RGT_POLICY_WARM, .seed = 7};
+  rgt__worker_task task = {
+      .op = op->desc, .form = RGT_STACKED, .rows = rows[b], .skew = RGT_SKEW_UNIFORM, .policy = RGT_POLICY_WARM, .seed = 7};
   if (status == 0 && (d.worker->ops->begin(d.worker, &task, &ctx->error) != RGT_OK ||
                       rgt__contest_open(d.worker, &d.baseline, list, NULL, d.n, 99, &contest, &ctx->error) != RGT_OK ||
                       rgt__contest_rounds(&contest, DUEL_ROUNDS, 0, NULL, NULL, &ctx->error) != RGT_OK))

@@ -68,8 +68,12 @@ static json_t *expect_run(void) {
 static void every_op_and_skew_is_tuned(void **unused) {
   json_t *o;
   (void)unused;
-  put_text(config, TWO_OPS "rows = { 8, 5, 16 }, skew = { 'uniform', 'one' }, device = 'cpu', budget_s = 60 }");
+  put_text(config, TWO_OPS "rows = { 8, 5, 16 }, skew = { 'uniform', 'one' }, device = 'cpu', budget_s = 4000 }");
   expect(run("--config %s --space %s --db %s --json", config, space, at("a.db")), 0);
+  expect_words(text_err, " 16 min "); /* 4000 s over four, then what is left of them over three, two and one */
+  expect_words(text_err, " 22 min ");
+  expect_words(text_err, " 33 min ");
+  expect_words(text_err, " 1 h 6 min left");
   expect_words(text_err, "ragtune: rows 8 and 5 share the bucket 8; it is tuned once\n");
   expect_words(text_err, "ragtune: 2 of 4: " FIRST ", skew one\n");
   o = expect_run();

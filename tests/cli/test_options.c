@@ -102,6 +102,16 @@ static void every_option_of_tune(void **unused) {
   assert_string_equal(o.space, "s.lua");
   assert_string_equal(o.db, "--x.db"); /* behind '=' anything goes */
   assert_string_equal(o.op, "a:b");
+  assert_null(o.config);
+  accepted("tune --config c.lua", &o);
+  assert_string_equal(o.config, "c.lua");
+  assert_null(rgt__op_args_first(&o));
+  accepted("--dtype f16", &o);
+  assert_string_equal(rgt__op_args_first(&o), "--dtype");
+  accepted("--dtype f16 --act relu", &o);
+  assert_string_equal(rgt__op_args_first(&o), "--act");
+  accepted("--act relu --op a:b --force --quiet --json", &o);
+  assert_string_equal(rgt__op_args_first(&o), "--op");
   assert_true(o.force && o.quiet && o.json);
   assert_int_equal(o.n_in, -1);
   assert_true(o.max_error < 0 && o.skew < 0 && !o.batch_invariant && o.row_list.n == 0);
@@ -119,6 +129,8 @@ static void every_option_of_the_other_verbs(void **unused) {
   assert_string_equal(o.b2, "f");
   assert_string_equal(o.y, "g");
   assert_int_equal(o.skew, RGT_SKEW_ONE);
+  accepted("run --case dir --variant builtin", &o);
+  assert_string_equal(o.variant, "builtin");
   accepted("verify --case dir --variant v:a=1 --sample 5 --seed 0 --dtype f16", &o);
   assert_string_equal(o.case_dir, "dir");
   assert_string_equal(o.variant, "v:a=1");
@@ -300,7 +312,7 @@ static void help_names_every_option(void **unused) {
     }
     if (v == RGT_VERB_TUNE) {
       assert_non_null(strstr(text, "--in N                  features of x [1 .. 16777216]\n"));
-      assert_non_null(strstr(text, "many ops at once (not in this version)\n"));
+      assert_non_null(strstr(text, "part I of N of the work (not in this version)\n"));
       assert_non_null(strstr(text, "--policy warm|cold|graph\n"));
     }
     free(text);

@@ -7,7 +7,7 @@
  * every f32 z, with and without FMA. (2^-150: where the result is a subnormal its one rounding is half of the smallest one.
  * verify.md grants it: the + 1 of (in + 1) * 2^-150, and eta_y.) NaN gives NaN, -Inf and +Inf give the limits, the sign is
  * never wrong, |tanh| never passes 1. The same steps as templates/cuda/lib/act.cuh: with FMA the bits agree.
- * tools/fit_activations.py finds the coefficients; tests/bench/activations_all.c tries every f32. */
+ * tests/bench/fit_activations.py finds the coefficients; tests/bench/activations_all.c tries every f32. */
 
 /* NaN stays NaN: no comparison is true of it. */
 VEC_INLINE vf act_at_least(vf v, float low) {

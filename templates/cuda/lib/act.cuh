@@ -6,7 +6,7 @@
  * Exactness: |act - act64| <= alpha * |act64| + beta * |z| + 2^-150, with alpha and beta of templates/lib/act_error.lua, for
  * every f32 z. NaN gives NaN, -Inf and +Inf give the limits, the sign is never wrong, |tanh| never passes 1. The same steps as
  * templates/cpu/lib/act.h, which says why they are right: the bits agree with its FMA form.
- * tools/fit_activations.py finds the coefficients; tests/bench/activations_all.c tries every f32. */
+ * tests/bench/fit_activations.py finds the coefficients; tests/bench/activations_all.c tries every f32. */
 
 /* NaN stays NaN: no comparison is true of it (fmaxf would drop it). */
 DEV float act_at_least(float v, float low) {
