@@ -41,6 +41,10 @@ static rgt_status check_options(rgt__tuning *t, const rgt_tune_options *options)
   for (int i = 0; i < t->o.n_rows; i++)
     if (t->o.rows[i] < 1 || t->o.rows[i] > RGT_COUNT_MAX)
       return rgt__error_set(err, RGT_EINVAL, "rows[%d] is %lld; it can be 1 to 2147483647", i, (long long)t->o.rows[i]);
+  if ((unsigned)t->o.skew > RGT_SKEW_ONE)
+    return rgt__error_set(err, RGT_EINVAL, "skew is %d; it can be unknown, uniform, zipf or one", (int)t->o.skew);
+  if ((unsigned)t->o.policy > RGT_POLICY_GRAPH)
+    return rgt__error_set(err, RGT_EINVAL, "policy is %d; it can be warm, cold or graph", (int)t->o.policy);
   if (!(t->o.budget_s >= 0))
     return rgt__error_set(err, RGT_EINVAL, "budget_s is %g; it can be 0 (the default, 60) or more", t->o.budget_s);
   if (t->o.policy == RGT_POLICY_GRAPH)

@@ -336,6 +336,7 @@ static void results_outlive_a_read_only_database(void **state) {
   front_open(&f);
   rgt_op *op = front_op(&f, FRONT_MLP);
   rgt_tune_options o = front_tune_options(&f, rows, 2);
+  fprintf(stderr, "LOG %s\n", f.log);
   front_fails(&f, rgt_tune(op, &o, r), RGT_EDB, f.db);
   for (int i = 0; i < 2; i++) complete(&r[i]);
   assert_int_equal(query("SELECT count(*) FROM trial"), 0);
