@@ -92,6 +92,12 @@ static int64_t count(const rgt__table_reader *r, int index, const char *field) {
   return n;
 }
 
+static int is_given(const rgt__table_reader *r, int index, const char *field) {
+  int given = rgt__table_push(r, index, field) != LUA_TNIL;
+  lua_pop(r->L, 1);
+  return given;
+}
+
 /* push_value -- value `at` (from 0) of a field. */
 static void push_value(const rgt__table_reader *r, int index, const char *field, int64_t at) {
   if (rgt__table_push(r, index, field) != LUA_TTABLE) return;
@@ -182,6 +188,8 @@ static rgt_status read_ops(struct reading *s, const rgt__table_reader *r) {
 
 static rgt_status read_rows(struct reading *s, const rgt__table_reader *r) {
   int64_t n = count(r, 1, "rows");
+  if (n == 0 && is_given(r, 1, "rows"))
+    return rgt__table_fail(r, "rows", "config: rows is no list of numbers, or an empty one");
   if (n > RGT_CONFIG_ROWS_MAX)
     return rgt__table_fail(r, "rows", "config: rows has %" PRId64 " entries; at most %d", n, RGT_CONFIG_ROWS_MAX);
   for (int64_t i = 0; i < n; i++) {
@@ -199,6 +207,7 @@ static rgt_status read_rows(struct reading *s, const rgt__table_reader *r) {
 
 static rgt_status read_skews(struct reading *s, const rgt__table_reader *r) {
   int64_t n = count(r, 1, "skew");
+  if (n == 0 && is_given(r, 1, "skew")) return rgt__table_fail(r, "skew", "config: skew is no list of words, or an empty one");
   for (int64_t i = 0; i < n; i++) {
     rgt_skew skew = RGT_SKEW_UNKNOWN;
     push_value(r, 1, "skew", i);

@@ -2,6 +2,7 @@
 #include "runtime/candidate.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -203,7 +204,11 @@ rgt_status rgt__candidate_compile_all(const rgt__candidate_maker *m, rgt__candid
   if (threads > n) threads = n;
   int started = 0;
   p.n_running = threads < 1 ? 1 : threads;
+  sigset_t all, before; /* the host's signals are for the host's threads */
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
   while (started < threads && pthread_create(&thread[started], NULL, compile_thread, &p) == 0) started++;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (started == 0) {
     p.n_running = 1;
     compile_thread(&p); /* no thread to be had: this one does the work */

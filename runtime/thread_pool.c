@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -121,6 +122,10 @@ static void watch_forks(void) {
 static int start_helpers(int wanted) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, watch_forks);
+  if (pool.n_helpers >= wanted) return wanted;
+  sigset_t all, before; /* the host's signals are for the host's threads: helpers inherit a mask that blocks them */
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
   if (wanted > HELPERS_MAX) wanted = HELPERS_MAX;
   while (pool.n_helpers < wanted) {
     pthread_t thread;
@@ -132,6 +137,7 @@ static int start_helpers(int wanted) {
     if (failed) break;
     pool.n_helpers++;
   }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
   return pool.n_helpers < wanted ? pool.n_helpers : wanted;
 }
 
