@@ -28,7 +28,7 @@ rgt_status rgt__context_families(rgt_ctx *ctx, rgt__families **out) {
 rgt_status rgt__context_db(rgt_ctx *ctx, rgt__tunedb **out) {
   rgt__error why = {""};
   if (!ctx->db) {
-    rgt_status status = rgt__tunedb_open(ctx->db_path, 0, &ctx->db, &why);
+    rgt_status status = rgt__tunedb_open(ctx->db_path, ctx->db_is_default ? RGT_TUNEDB_OWN_PLACE : 0, &ctx->db, &why);
     if (status == RGT_ENOMEM) return rgt__error_nomem(&ctx->error, 0);
     if (status != RGT_OK) {
       rgt__context_log(ctx, RGT_LOG_WARNING, "%s; results are kept in memory only", why.text);

@@ -22,6 +22,7 @@ struct rgt_ctx {
   char cache_folder[768];
   rgt__tunedb *db; /* opened at its first use: rgt__context_db */
   char db_path[768];
+  int db_is_default;      /* db_path was not named by the caller or the environment: only we keep files there */
   rgt__sources *sources; /* likewise: rgt__context_families */
   rgt__families *families;
   char toolchain[256];           /* "" until asked for: it starts a process */

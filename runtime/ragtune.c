@@ -38,6 +38,7 @@ static void choose_paths(rgt_ctx *ctx, const rgt_options *o) {
   const char *cache = o->cache_dir ? o->cache_dir : rgt__environment_get(&ctx->env, RGT_ENV_RAGTUNE_CACHE);
   const char *templates = o->template_dir ? o->template_dir : rgt__environment_get(&ctx->env, RGT_ENV_RAGTUNE_TEMPLATES);
   user_folder(&ctx->env, RGT_ENV_XDG_DATA_HOME, ".local/share", folder, sizeof folder);
+  ctx->db_is_default = !db;
   if (db)
     snprintf(ctx->db_path, sizeof ctx->db_path, "%s", db);
   else if (folder[0])

@@ -5,6 +5,8 @@
  */
 #include "tunedb/path.h"
 
+#include "tunedb/handle.h"
+
 #include "runtime/base/alloc.h"
 #include "runtime/base/file.h"
 
@@ -63,6 +65,21 @@ rgt_status rgt__path_look(const char *path, int *exists, rgt__error *err) {
   }
   if (!status) *exists = found;
   return status;
+}
+
+int rgt__path_holds_database(const char *path) {
+  static const char magic[16] = "SQLite format 3", schema[] = "CREATE TABLE";
+  static const unsigned char id[4] = {RGT_TUNEDB_APPLICATION_ID >> 24, RGT_TUNEDB_APPLICATION_ID >> 16 & 255,
+                                      RGT_TUNEDB_APPLICATION_ID >> 8 & 255, RGT_TUNEDB_APPLICATION_ID & 255};
+  char page[4096];
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) return 0;
+  ssize_t n = read(fd, page, sizeof page);
+  close(fd);
+  if (n <= 0) return n == 0;
+  if (memcmp(page, magic, (size_t)(n < 16 ? n : 16)) == 0) return 1;
+  if (n >= 72 && memcmp(page + 68, id, sizeof id) == 0) return 1;
+  return memmem(page, (size_t)n, schema, sizeof schema - 1) != NULL;
 }
 
 char *rgt__path_folder(const char *path) {

@@ -9,6 +9,10 @@
 rgt_status rgt__path_look(const char *path, int *exists, rgt__error *err);
 /* rgt__path_create -- an empty file of mode 0600, its folder 0700 where that is new. RGT_OK too if somebody else was faster. */
 rgt_status rgt__path_create(const char *path, rgt__error *err);
+/* rgt__path_holds_database -- the file is empty, or shows some sign of an SQLite database: its first bytes, our application id,
+ * or the text of a schema in its first page. 0 for anything else, also when it cannot be read; damage to one sign leaves the
+ * others. */
+int rgt__path_holds_database(const char *path);
 /* rgt__path_writable -- file and folder: journals are made beside the file. 1, 0; -1 when out of memory. */
 int rgt__path_writable(const char *path);
 char *rgt__path_folder(const char *path); /* rgt__free; NULL when out of memory */

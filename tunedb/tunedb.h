@@ -12,15 +12,16 @@
 
 typedef struct rgt__tunedb rgt__tunedb;
 
-enum { RGT_TUNEDB_READ_ONLY = 1, RGT_TUNEDB_MUST_EXIST = 2 };
+enum { RGT_TUNEDB_READ_ONLY = 1, RGT_TUNEDB_MUST_EXIST = 2, RGT_TUNEDB_OWN_PLACE = 4 };
 
 /* rgt__tunedb_open -- path NULL or ":memory:": in memory. Makes file (0600) and folder (0700), migrates an older schema in one
  * transaction after a backup. Local file systems use WAL, others (statfs) a rollback journal.
- * A file that is no database, or damaged, is moved aside to "<path>.corrupt-<UTC time>" and a new one begun (trials that can
- * still be read are salvaged into it); a newer schema, or one that cannot be written, opens read-only: rgt__tunedb_notice says
- * so. Damage that only a later call meets is treated the same way within that call, and so is a file that was deleted or
- * replaced. With RGT_TUNEDB_READ_ONLY nothing is moved or made. Another program's database is refused, never moved. RGT_EDB:
- * path and reason. RGT_ENOMEM. RGT_EINVAL: out is NULL. */
+ * A damaged database is moved aside to "<path>.corrupt-<UTC time>" and a new one begun (trials that can still be read are
+ * salvaged into it). A file with nothing of a database in it is somebody's own, named by mistake: it is refused and left as it
+ * is, unless RGT_TUNEDB_OWN_PLACE says that the path is one where only we keep files. A newer schema, or one that cannot be
+ * written, opens read-only: rgt__tunedb_notice says so. Damage that only a later call meets is treated the same way within that
+ * call, and so is a file that was deleted or replaced. With RGT_TUNEDB_READ_ONLY nothing is moved or made. Another program's
+ * database is refused, never moved. RGT_EDB: path and reason. RGT_ENOMEM. RGT_EINVAL: out is NULL. */
 rgt_status rgt__tunedb_open(const char *path, unsigned flags, rgt__tunedb **out, rgt__error *err);
 void rgt__tunedb_close(rgt__tunedb *db);
 const char *rgt__tunedb_path(const rgt__tunedb *db);   /* ":memory:" if none */

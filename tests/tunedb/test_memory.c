@@ -78,7 +78,7 @@ static void fail_each(const char *path, int is_spoiled) {
     if (is_spoiled) { /* a damaged file: salvage, too */
       FILE *f = fopen(path, "w");
       assert_non_null(f);
-      fputs("not a database, however long one looks at it", f);
+      fputs("SQLite format 3: it says so, and yet it is no database", f);
       fclose(f);
     }
     failed_one = 0;

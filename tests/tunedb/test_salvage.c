@@ -26,7 +26,7 @@ static int tear_down(void **state) {
 static rgt__tunedb *open_at(void) {
   rgt__tunedb *db = NULL;
   rgt__error err = {{0}};
-  rgt_status status = rgt__tunedb_open(path, 0, &db, &err);
+  rgt_status status = rgt__tunedb_open(path, RGT_TUNEDB_OWN_PLACE, &db, &err); /* whatever lies there was ours */
   assert_string_equal(err.text, "");
   assert_int_equal(status, RGT_OK);
   return db;
@@ -137,12 +137,33 @@ static void test_no_database_at_all(void **state) {
   assert_int_equal(moved, 1);
 }
 
+/* The path may be anything that a user types: a file with nothing of a database in it must survive. */
+static void test_a_stranger_s_file_is_left_alone(void **state) {
+  (void)state;
+  static const char *const texts[] = {"x", "root:x:0:0:root:/root:/bin/sh\n", "nonsense, nonsense, nonsense"};
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    rgt__tunedb *db = NULL;
+    rgt__error err = {{0}};
+    size_t size;
+    write_file(texts[i], strlen(texts[i]));
+    assert_int_equal(rgt__tunedb_open(path, 0, &db, &err), RGT_EDB);
+    assert_non_null(strstr(err.text, "is no tuned database, and stays as it is"));
+    assert_null(db);
+    assert_int_equal(count_aside(), 0);
+    char *data = read_file(&size);
+    assert_int_equal(size, strlen(texts[i]));
+    assert_memory_equal(data, texts[i], size);
+    free(data);
+    remove_all();
+  }
+}
+
 static void test_read_only_is_left_alone(void **state) {
   (void)state;
   write_file("nonsense, nonsense, nonsense", 28);
   rgt__tunedb *db = NULL;
   rgt__error err = {{0}};
-  assert_int_equal(rgt__tunedb_open(path, RGT_TUNEDB_READ_ONLY, &db, &err), RGT_EDB);
+  assert_int_equal(rgt__tunedb_open(path, RGT_TUNEDB_READ_ONLY | RGT_TUNEDB_OWN_PLACE, &db, &err), RGT_EDB);
   assert_non_null(strstr(err.text, "damaged"));
   assert_int_equal(count_aside(), 0);
   size_t size;
@@ -324,8 +345,14 @@ static void test_several_find_it(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
-      TEST(test_no_database_at_all), TEST(test_read_only_is_left_alone),  TEST(test_cut_anywhere),    TEST(test_bytes_flipped),
-      TEST(test_met_in_a_call),      TEST(test_changed_rows_are_dropped), TEST(test_several_find_it),
+      TEST(test_no_database_at_all),
+      TEST(test_a_stranger_s_file_is_left_alone),
+      TEST(test_read_only_is_left_alone),
+      TEST(test_cut_anywhere),
+      TEST(test_bytes_flipped),
+      TEST(test_met_in_a_call),
+      TEST(test_changed_rows_are_dropped),
+      TEST(test_several_find_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
