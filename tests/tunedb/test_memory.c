@@ -78,7 +78,7 @@ static void fail_each(const char *path, int is_spoiled) {
     if (is_spoiled) { /* a damaged file: salvage, too */
       FILE *f = fopen(path, "w");
       assert_non_null(f);
-      fputs("SQLite format 3: it says so, and yet it is no database", f);
+      fputs("CREATE TABLE it says, as a first page would, and yet it is no database", f);
       fclose(f);
     }
     failed_one = 0;
