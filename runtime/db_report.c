@@ -4,10 +4,11 @@
 typedef struct listing {
   rgt_db_fn fn;
   void *user;
+  int stopped;
 } listing;
 
 static int list_one(void *user, const rgt__tunedb_winner *w) {
-  const listing *l = user;
+  listing *l = user;
   char winner[RGT_VARIANT_TEXT_MAX], second[RGT_VARIANT_TEXT_MAX] = "";
   const rgt__tunedb_standing *s = &w->winner, *r = &w->runner_up;
   rgt__context_variant_text(s, winner);
@@ -21,14 +22,15 @@ static int list_one(void *user, const rgt__tunedb_winner *w) {
                     .ratio = (double)s->ratio_ppm / 1e6,
                     .n_runs = s->n_runs,
                     .n_trials = w->n_trials};
-  return l->fn(l->user, &row);
+  return l->stopped = l->fn(l->user, &row);
 }
 
 rgt_status rgt_db_list(rgt_ctx *ctx, rgt_db_fn fn, void *user) {
   rgt__tunedb *db = NULL;
-  listing l = {fn, user};
+  listing l = {.fn = fn, .user = user};
   rgt_status status = rgt__context_db(ctx, &db);
-  return status == RGT_OK ? rgt__tunedb_list(db, list_one, &l, &ctx->error) : status;
+  if (status == RGT_OK) status = rgt__tunedb_list(db, list_one, &l, &ctx->error);
+  return status == RGT_OK && l.stopped ? rgt__error_set(&ctx->error, RGT_EINTERRUPTED, "stopped on request") : status;
 }
 
 rgt_status rgt_db_check(rgt_ctx *ctx) {

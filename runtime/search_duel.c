@@ -3,8 +3,8 @@
 
 #include "runtime/search_state.h"
 
-/* A tie is at least 2 % wide, so the ratios must be known to a few tenths of that: with a noise of 3 % a sample, 300 of them give
- * a median within 0.3 %. A duel of long calls has to do with fewer. */
+/* A tie is at least 2 % wide, so the ratios must be known to a few tenths of that: with a noise of 3 % a sample, 300 of them
+ * give a median within 0.3 %. A duel of long calls has to do with fewer. */
 enum { BLOCK_ROUNDS = 15, SETTLED_ROUNDS = 60, DUEL_ROUNDS = 300 };
 
 #define DUEL_S 2.5

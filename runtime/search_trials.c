@@ -110,18 +110,6 @@ rgt_status rgt__search_store_contest(rgt__search *s, const rgt__contest *c, int 
 
 /* ---- what an unfinished search left ---- */
 
-typedef struct resume {
-  rgt__search *s;
-  int complete; /* a final trial was seen: nothing to take up */
-} resume;
-
-static int resume_trial(void *user, const rgt__tunedb_run *run, const rgt__tunedb_trial *t) {
-  resume *r = user;
-  (void)run;
-  if (t->final) r->complete = 1;
-  return 0;
-}
-
 static int take_trial(void *user, const rgt__tunedb_run *run, const rgt__tunedb_trial *t) {
   rgt__search *s = user;
   rgt__search_texts texts;
@@ -139,9 +127,7 @@ static int take_trial(void *user, const rgt__tunedb_run *run, const rgt__tunedb_
 }
 
 rgt_status rgt__search_take_up(rgt__search *s, rgt__error *err) {
-  resume r = {s, 0};
   if (s->setup->options->force) return RGT_OK;
-  rgt_status status = rgt__tunedb_trials(s->setup->db, &s->signature, &s->place, resume_trial, &r, err);
-  if (status == RGT_OK && !r.complete) status = rgt__tunedb_trials(s->setup->db, &s->signature, &s->place, take_trial, s, err);
+  rgt_status status = rgt__tunedb_trials(s->setup->db, &s->signature, &s->place, take_trial, s, err);
   return status == RGT_EMISS || status == RGT_EDB ? RGT_OK : status;
 }

@@ -215,8 +215,7 @@ rgt_status rgt_tune(rgt_op *op, const rgt_tune_options *options, rgt_tune_result
     if (status == RGT_OK || status == RGT_EDB) rgt__tune_fill_work(&t);
     if (status == RGT_OK || status == RGT_EDB) rgt__tune_fill_peaks(&t);
   } else if (status == RGT_OK) {
-    t.maker.target = t.ctx->device->info.target;
-    if (rgt__context_families(t.ctx, &t.families) == RGT_OK) rgt__tune_fill_work(&t);
+    rgt__tune_fill_work(&t);
   }
   close_tuning(&t);
   return status;

@@ -9,16 +9,22 @@
 
 enum { SPACE_FILE_MAX = 1 << 20 };
 
-/* What the handle lets in: verify.md's admission. */
-static int admits(const rgt_op *op, const rgt__numeric *n) {
+int rgt__tune_admits(const rgt_op *op, const rgt__numeric *n) {
   return rgt__numeric_admits(n, op->desc.dtype, op->options.max_error);
 }
 
-static rgt_status enumerate(rgt__tuning *t) {
+rgt_status rgt__tune_enumerate(rgt__tuning *t) {
   rgt__buffer narrow = {0};
-  rgt__error *err = &t->ctx->error;
-  rgt_status status = RGT_OK;
-  if (t->o.space) status = rgt__file_read(t->o.space, SPACE_FILE_MAX, &narrow, err);
+  rgt_ctx *ctx = t->ctx;
+  rgt__error *err = &ctx->error;
+  if (t->space.variants) return RGT_OK;
+  t->maker = (rgt__candidate_maker){.device = ctx->device,
+                                    .target = ctx->device->info.target,
+                                    .cache = ctx->cache,
+                                    .facts = {t->op->options.weight_form, t->op->options.align_bytes}};
+  rgt_status status = rgt__context_families(ctx, &t->families);
+  t->maker.families = t->families;
+  if (status == RGT_OK && t->o.space) status = rgt__file_read(t->o.space, SPACE_FILE_MAX, &narrow, err);
   if (status == RGT_OK)
     status = rgt__space_enumerate(t->families, &t->op->desc, &t->maker.target,
                                   t->o.space ? (narrow.data ? narrow.data : "") : NULL, t->o.space, 0, &t->space, err);
@@ -46,7 +52,7 @@ static rgt_status render_all(rgt__tuning *t) {
     status = rgt__candidate_render(&t->maker, v, &t->op->desc, &c->candidate, err);
     if (status != RGT_OK) break;
     c->is_default = same_variant(v, &fallback);
-    if (!c->is_default && !admits(t->op, &c->candidate.numeric)) {
+    if (!c->is_default && !rgt__tune_admits(t->op, &c->candidate.numeric)) {
       rgt__candidate_free(t->maker.device, &c->candidate);
       continue;
     }
@@ -111,14 +117,8 @@ static rgt_status compile_all(rgt__tuning *t) {
 
 rgt_status rgt__tune_make_candidates(rgt__tuning *t) {
   rgt_ctx *ctx = t->ctx;
-  t->maker = (rgt__candidate_maker){.device = ctx->device,
-                                    .target = ctx->device->info.target,
-                                    .cache = ctx->cache,
-                                    .facts = {t->op->options.weight_form, t->op->options.align_bytes}};
-  rgt_status status = rgt__context_families(ctx, &t->families);
-  t->maker.families = t->families;
+  rgt_status status = rgt__tune_enumerate(t);
   if (status == RGT_OK) status = rgt__context_toolchain(ctx, &t->maker.toolchain);
-  if (status == RGT_OK) status = enumerate(t);
   if (status == RGT_OK) status = render_all(t);
   if (status == RGT_OK) status = compile_all(t);
   if (status == RGT_OK) status = rgt__worker_open_local(&t->maker, &t->op->desc, NULL, 1, 0, &t->worker, &ctx->error);

@@ -32,34 +32,80 @@ void rgt__tune_fill_from(rgt_tune_result *r, const rgt__tunedb_winner *w) {
   r->error_share = s->error_share;
 }
 
-static int count_trial(void *user, const rgt__tunedb_run *run, const rgt__tunedb_trial *trial) {
-  rgt_tune_result *r = user;
-  (void)run;
-  if (trial->final) return 0; /* the duel's variants were counted in their waves */
+/* ---- is everything stored already? ---- */
+
+typedef struct stored {
+  rgt__tuning *t;
+  rgt_tune_result *r;
+  unsigned char *tried; /* [space.n] */
+} stored;
+
+/* Counts the outcomes (the duel's variants were counted in their waves) and marks the variants of the space that were tried. */
+static int note_trial(void *user, const rgt__tunedb_run *run, const rgt__tunedb_trial *trial) {
+  stored *s = user;
+  rgt_tune_result *r = s->r;
+  char params[RGT_VARIANT_TEXT_MAX];
   int *const counts[RGT_N_OUTCOMES] = {&r->n_ok,    &r->n_infeasible, &r->n_compile_error,
                                        &r->n_wrong, &r->n_crashed,    &r->n_timed_out};
-  ++*counts[trial->outcome];
-  r->n_tried++;
+  (void)run;
+  if (!trial->final) {
+    ++*counts[trial->outcome];
+    r->n_tried++;
+  }
+  for (int i = 0; i < s->t->space.n; i++) {
+    const rgt__family *f = s->t->space.variants[i].family;
+    if (s->tried[i] || strcmp(f->name, trial->family) != 0 || f->revision != trial->revision) continue;
+    rgt__variant_params_format(&s->t->space.variants[i], params);
+    s->tried[i] = strcmp(params, trial->params) == 0;
+  }
   return 0;
 }
 
+/* Variants that the handle does not admit are never tried, and not missed. */
+static rgt_status all_tried(stored *s, int *all) {
+  rgt__tuning *t = s->t;
+  *all = 1;
+  for (int i = 0; i < t->space.n && *all; i++) {
+    rgt__numeric numeric;
+    if (s->tried[i]) continue;
+    rgt_status status = rgt__variant_numeric(t->families, &t->space.variants[i], &t->op->desc, &numeric, &t->ctx->error);
+    if (status != RGT_OK) return status;
+    *all = !rgt__tune_admits(t->op, &numeric);
+  }
+  return RGT_OK;
+}
+
+static rgt_status read_trials(stored *s, int64_t bucket) {
+  rgt__tuning *t = s->t;
+  rgt__signature_text text;
+  rgt__place_text place_text;
+  rgt__tunedb_signature sig;
+  rgt__tunedb_place place;
+  rgt__op_place(t->op, t->o.policy, &place_text, &place);
+  rgt_status status = rgt__op_signature(t->op, bucket, t->skew, &text, &sig, &t->ctx->error);
+  return status == RGT_OK ? rgt__tunedb_trials(t->db, &sig, &place, note_trial, s, &t->ctx->error) : status;
+}
+
 rgt_status rgt__tune_look_up(rgt__tuning *t, int i, int *hit) {
-  rgt_tune_result *r = &t->results[i];
+  rgt_tune_result *r = &t->results[i], before = *r;
   rgt__tunedb_winner *w = rgt__alloc_zero(1, sizeof *w);
+  stored s = {t, r, NULL};
   *hit = 0;
   if (!w) return rgt__error_nomem(&t->ctx->error, sizeof *w);
   rgt_status status = t->o.force ? RGT_EMISS : rgt__tune_find(t, r->bucket, w);
-  if (status == RGT_OK && w->complete) {
-    rgt__signature_text text;
-    rgt__place_text place_text;
-    rgt__tunedb_signature sig;
-    rgt__tunedb_place place;
-    *hit = r->hit = 1;
+  if (status == RGT_OK && !w->complete) status = RGT_EMISS;
+  if (status == RGT_OK) status = rgt__tune_enumerate(t);
+  if (status == RGT_OK && !(s.tried = rgt__alloc_zero((size_t)t->space.n + 1, 1)))
+    status = rgt__error_nomem(&t->ctx->error, (size_t)t->space.n);
+  if (status == RGT_OK) status = read_trials(&s, r->bucket);
+  if (status == RGT_OK) status = all_tried(&s, hit);
+  if (status == RGT_OK && *hit) {
+    r->hit = 1;
     rgt__tune_fill_from(r, w);
-    rgt__op_place(t->op, t->o.policy, &place_text, &place);
-    status = rgt__op_signature(t->op, r->bucket, t->skew, &text, &sig, &t->ctx->error);
-    if (status == RGT_OK) status = rgt__tunedb_trials(t->db, &sig, &place, count_trial, r, &t->ctx->error);
+  } else {
+    *r = before;
   }
+  rgt__free(s.tried);
   rgt__free(w);
   return status == RGT_EMISS ? RGT_OK : status;
 }

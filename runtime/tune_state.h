@@ -27,13 +27,17 @@ void rgt__tune_report(void *tuning, rgt_phase phase, int64_t bucket, int64_t don
 int64_t rgt__tune_problem_rows(const rgt__tuning *t, int i); /* of result i: its bucket, or the length of the given index */
 
 /* tune_candidates.c -- the space rendered and compiled, and a worker to run it. */
+int rgt__tune_admits(const rgt_op *op, const rgt__numeric *n); /* what the handle lets in: verify.md's admission */
+rgt_status rgt__tune_enumerate(rgt__tuning *t);                /* families, target and space, once */
 rgt_status rgt__tune_make_candidates(rgt__tuning *t);
 
 /* tune_results.c -- between the database and rgt_tune_result. */
 rgt_status rgt__tune_find(rgt__tuning *t, int64_t bucket, rgt__tunedb_winner *w);
 void rgt__tune_fill_from(rgt_tune_result *r, const rgt__tunedb_winner *w);
-rgt_status rgt__tune_look_up(rgt__tuning *t, int i, int *hit); /* a complete search is stored: result i is filled from it */
-void rgt__tune_fill_work(rgt__tuning *t);                      /* operations and bytes of a call */
-void rgt__tune_fill_peaks(rgt__tuning *t);                     /* shares of the measured peaks */
+/* rgt__tune_look_up -- is a complete search stored, one that came to its duel and tried every variant of this space? Then
+ * result i is filled from it. */
+rgt_status rgt__tune_look_up(rgt__tuning *t, int i, int *hit);
+void rgt__tune_fill_work(rgt__tuning *t);  /* operations and bytes of a call */
+void rgt__tune_fill_peaks(rgt__tuning *t); /* shares of the measured peaks */
 
 #endif

@@ -48,7 +48,8 @@ static void wrong_in(rgt_op *op, const char *variant, const char *pass, int64_t 
   verdict d;
   front_fails(&f, verify(op, variant, &d), RGT_EWRONG, "1 variant is wrong");
   if (d.n != 1 || d.v.outcome != RGT_TRIAL_WRONG || strcmp(d.pass, pass) != 0)
-    fail_msg("%s: %d verdict(s), outcome %d, pass \"%s\", not \"%s\": %s", variant, d.n, (int)d.v.outcome, d.pass, pass, d.reason);
+    fail_msg("%s: %d verdict(s), outcome %d, pass \"%s\", not \"%s\": %s", variant, d.n, (int)d.v.outcome, d.pass, pass,
+             d.reason);
   assert_true(d.reason[0] && !strchr(d.reason, '\n'));
   if (row >= -1) assert_int_equal(d.v.row, row);
   if (column >= -1) assert_int_equal(d.v.column, column);
@@ -194,7 +195,8 @@ static void make_patched(char folder[200]) {
 }
 
 static void patched_copies_are_caught(void **state) {
-  char folder[200], text[RGT_VARIANT_TEXT_MAX], space[1200] = "return { row_gather = { fused = 0, lanes = 8, vectors = 4 }, group_tiles = false";
+  char folder[200], text[RGT_VARIANT_TEXT_MAX],
+      space[1200] = "return { row_gather = { fused = 0, lanes = 8, vectors = 4 }, group_tiles = false";
   rgt_tune_result r;
   const int64_t rows = 8;
   (void)state;
@@ -246,7 +248,8 @@ static void broken_lua(const char *name, const char *from, const char *to, const
 
 static void lua_that_does_not_end(void **state) {
   (void)state;
-  broken_lua("endless", "return p.fused == 0 or op.kind == \"mlp\" end", "while true do end return p.fused == 0 end", "instructions");
+  broken_lua("endless", "return p.fused == 0 or op.kind == \"mlp\" end", "while true do end return p.fused == 0 end",
+             "instructions");
 }
 
 static void lua_that_is_no_lua(void **state) {

@@ -1,5 +1,5 @@
-/* test_prepare.c -- which variant rgt_op_prepare makes ready for which rows, and what it costs: with trials that the test writes
- * itself, so that winners are known. */
+/* test_prepare.c -- which variant rgt_op_prepare makes ready for which rows, and what it costs: with trials that the test
+ * writes itself, so that winners are known. */
 #include "runtime/context.h"
 #include "tests/support/folder.h"
 #include "tests/support/front.h"
@@ -44,6 +44,7 @@ static void store(rgt_op *op, int64_t bucket, const entry *list, int n) {
   rgt__families *families = NULL;
   rgt__tunedb_trial trials[8];
   char params[8][RGT_VARIANT_TEXT_MAX];
+  rgt__numeric numeric[8];
   rgt__error err = {""};
   rgt__tunedb_run run = {.toolchain = "cc", .driver = "", .conditions = "", .version = RGT_VERSION, .started_utc_s = 1};
   assert_int_equal(rgt__context_db(op->ctx, &db), RGT_OK);
@@ -53,17 +54,32 @@ static void store(rgt_op *op, int64_t bucket, const entry *list, int n) {
   rgt__op_place(op, RGT_POLICY_WARM, &place_text, &place);
   for (int i = 0; i < n; i++) {
     rgt__variant v;
-    rgt__numeric numeric;
     if (rgt__variant_parse(families, "cpu", list[i].variant, &v, &err) != RGT_OK) fail_msg("%s", err.text);
-    assert_int_equal(rgt__variant_numeric(families, &v, &op->desc, &numeric, &err), RGT_OK);
+    assert_int_equal(rgt__variant_numeric(families, &v, &op->desc, &numeric[i], &err), RGT_OK);
     rgt__variant_params_format(&v, params[i]);
     int is_default = strcmp(list[i].variant, FRONT_DEFAULT) == 0;
-    trials[i] = (rgt__tunedb_trial){.family = v.family->name, .revision = v.family->revision, .rank = v.family->rank, .params = params[i],
-                                    .is_default = is_default, .template_digest = v.family->template_digest, .outcome = RGT_TRIAL_OK, .reason = "",
-                                    .final = 1, .time_ps = list[i].ratio_ppm, .low_ps = list[i].ratio_ppm, .high_ps = list[i].ratio_ppm,
-                                    .default_ps = 1000000, .ratio_ppm = list[i].ratio_ppm, .ratio_low_ppm = list[i].ratio_ppm,
-                                    .ratio_high_ppm = list[i].ratio_ppm, .n_samples = 9, .p1 = list[i].p, .p2 = list[i].p,
-                                    .alpha = numeric.alpha, .beta = numeric.beta, .numeric_class = numeric.class_name};
+    trials[i] = (rgt__tunedb_trial){.family = v.family->name,
+                                    .revision = v.family->revision,
+                                    .rank = v.family->rank,
+                                    .params = params[i],
+                                    .is_default = is_default,
+                                    .template_digest = v.family->template_digest,
+                                    .outcome = RGT_TRIAL_OK,
+                                    .reason = "",
+                                    .final = 1,
+                                    .time_ps = list[i].ratio_ppm,
+                                    .low_ps = list[i].ratio_ppm,
+                                    .high_ps = list[i].ratio_ppm,
+                                    .default_ps = 1000000,
+                                    .ratio_ppm = list[i].ratio_ppm,
+                                    .ratio_low_ppm = list[i].ratio_ppm,
+                                    .ratio_high_ppm = list[i].ratio_ppm,
+                                    .n_samples = 9,
+                                    .p1 = list[i].p,
+                                    .p2 = list[i].p,
+                                    .alpha = numeric[i].alpha,
+                                    .beta = numeric[i].beta,
+                                    .numeric_class = numeric[i].class_name};
   }
   if (rgt__tunedb_put(db, &run, &sig, &place, trials, n, &err) != RGT_OK) fail_msg("%s", err.text);
 }
@@ -276,7 +292,8 @@ static void changed_templates_are_verified_again(void **state) {
   assert_true(front_compiles(&f) > 0);
   assert_string_equal(ready_for(op, 8), tiles);
   run_right(op, FRONT_MLP, 8);
-  folder_patch(folder, "cpu/group_tiles.c", "const rgt_int64 n_tiles = s->tile_first[k->groups],", "const rgt_int64 n_tiles = s->tile_first[k->groups] - 1,");
+  folder_patch(folder, "cpu/group_tiles.c", "const rgt_int64 n_tiles = s->tile_first[k->groups],",
+               "const rgt_int64 n_tiles = s->tile_first[k->groups] - 1,");
   open_with(folder, "cache-3");
   op = front_op(&f, FRONT_MLP);
   front_ok(&f, rgt_op_prepare(op, 8, 0));

@@ -8,13 +8,18 @@
 static atomic_int counting, n_mallocs;
 
 #if defined __SANITIZE_ADDRESS__
-int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void *, size_t), void (*on_free)(const volatile void *));
+int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void *, size_t),
+                                              void (*on_free)(const volatile void *));
 static void on_malloc(const volatile void *p, size_t bytes) {
   (void)p, (void)bytes;
   if (counting) n_mallocs++;
 }
-static void on_free(const volatile void *p) { (void)p; }
-static void watch_mallocs(void) { assert_true(__sanitizer_install_malloc_and_free_hooks(on_malloc, on_free) > 0); }
+static void on_free(const volatile void *p) {
+  (void)p;
+}
+static void watch_mallocs(void) {
+  assert_true(__sanitizer_install_malloc_and_free_hooks(on_malloc, on_free) > 0);
+}
 #elif defined __GLIBC__
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t n, size_t bytes);
@@ -227,11 +232,11 @@ static void refuse(rgt_args a, rgt_status want, const char *word) {
   problem_untouched(&p);
 }
 
-#define REFUSE(change, want, word)   \
-  do {                               \
-    rgt_args a = p.args;             \
-    a.change;                        \
-    refuse(a, want, word);           \
+#define REFUSE(change, want, word) \
+  do {                             \
+    rgt_args a = p.args;           \
+    a.change;                      \
+    refuse(a, want, word);         \
   } while (0)
 
 static void bad_arguments(void **state) {

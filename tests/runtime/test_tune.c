@@ -1,4 +1,5 @@
-/* test_tune.c -- rgt_tune: winners and hits, runs added, stops and resumes, budgets, real indices, what is refused and skipped. */
+/* test_tune.c -- rgt_tune: winners and hits, runs added, stops and resumes, budgets, real indices, what is refused and skipped.
+ */
 #include "tests/support/folder.h"
 #include "tests/support/front.h"
 
@@ -163,8 +164,8 @@ static void stop_in_phase(void *user, const rgt_progress *p) {
 }
 
 /* More variants than one wave holds, all of one family, so that the first wave is stored when the second is stopped. */
-#define MANY                                                                      \
-  "return { row_gather = { lanes = { 4, 8 }, vectors = 4 },\n"                    \
+#define MANY                                                   \
+  "return { row_gather = { lanes = { 4, 8 }, vectors = 4 },\n" \
   "  group_tiles = { over = { 0, 1 }, lanes = { 4, 8, 16 }, vectors = { 1, 2 } } }\n"
 
 static void a_stopped_search_goes_on(void **state) {
@@ -200,7 +201,10 @@ static void a_stopped_search_goes_on(void **state) {
   assert_true(again.n_tried > r.n_tried);
   assert_int_equal(query("SELECT count(*) FROM run"), 2);
   /* no variant but the default was searched in both runs, the duel apart */
-  assert_int_equal(query("SELECT count(*) FROM (SELECT 1 FROM trial WHERE NOT final AND NOT is_default GROUP BY variant HAVING count(*) > 1)"), 0);
+  assert_int_equal(
+      query(
+          "SELECT count(*) FROM (SELECT 1 FROM trial WHERE NOT final AND NOT is_default GROUP BY variant HAVING count(*) > 1)"),
+      0);
   front_ok(&f, rgt_tune(op, &o, &again)); /* complete now */
   assert_true(again.hit);
   front_ok(&f, rgt_db_check(f.ctx));
@@ -304,7 +308,8 @@ static void bad_options(void **state) {
   o.index = index;
   o.n_index = 4;
   front_fails(&f, rgt_tune(op, &o, r), RGT_EINVAL, "n_rows must be 0 or 1");
-  BAD(space = scratch_write(&f.s, "bad.lua", "return { row_gather = { lanes = { 8, 9 } } }\n", 0644), RGT_ETEMPLATE, "bad.lua:1:");
+  BAD(space = scratch_write(&f.s, "bad.lua", "return { row_gather = { lanes = { 8, 9 } } }\n", 0644), RGT_ETEMPLATE,
+      "bad.lua:1:");
   BAD(space = scratch_write(&f.s, "bad.lua", "return { pad8 = false }\n", 0644), RGT_ETEMPLATE, "unknown family 'pad8'");
   assert_int_equal(query("SELECT count(*) FROM trial"), 0);
 }
@@ -332,7 +337,8 @@ static void results_outlive_a_read_only_database(void **state) {
   front_ok(&f, rgt_db_check(f.ctx)); /* makes the file */
   rgt_close(f.ctx);
   f.ctx = NULL;
-  execute("PRAGMA user_version = 1000; INSERT INTO history VALUES (1000, 0, 'later')"); /* of a newer version: read, and never written; works for root too */
+  execute("PRAGMA user_version = 1000; INSERT INTO history VALUES (1000, 0, 'later')"); /* of a newer version: read, and never
+                                                                                           written; works for root too */
   front_open(&f);
   rgt_op *op = front_op(&f, FRONT_MLP);
   rgt_tune_options o = front_tune_options(&f, rows, 2);
@@ -390,9 +396,12 @@ static void max_error_admits(void **state) {
   front_open_mode(&f, NULL, folder);
   rgt_tune_options o = front_tune_options(&f, &rows, 1);
   o.space = scratch_write(&f.s, "loose.lua",
-                          "return { row_gather = { fused = 0, lanes = 8, vectors = 4 }, group_tiles = false, loose = { lanes = 8, vectors = 4 } }\n", 0644);
+                          "return { row_gather = { fused = 0, lanes = 8, vectors = 4 }, group_tiles = false, loose = { lanes = "
+                          "8, vectors = 4 } }\n",
+                          0644);
   rgt_op *strict = front_op(&f, FRONT_MLP);
-  rgt_op_options loose = {.struct_size = sizeof loose, .max_error = 0x1p-9}, tight = {.struct_size = sizeof tight, .max_error = 0x1p-11};
+  rgt_op_options loose = {.struct_size = sizeof loose, .max_error = 0x1p-9},
+                 tight = {.struct_size = sizeof tight, .max_error = 0x1p-11};
   front_ok(&f, rgt_tune(strict, &o, &r));
   assert_int_equal(r.n_tried, 1);
   assert_string_equal(r.winner, FRONT_DEFAULT);

@@ -7,8 +7,8 @@
 /* templates/, and what `more` (NULL: nothing) adds to it. */
 static SCRATCH_UNUSED void folder_copy(const char *folder, const char *more) {
   char command[1200];
-  snprintf(command, sizeof command, "mkdir -p %s && cp -r %s/templates/. %s/ && { [ -z '%s' ] || cp -r '%s'/. %s/; }", folder, RGT_SOURCE_DIR,
-           folder, more ? more : "", more ? more : "", folder);
+  snprintf(command, sizeof command, "mkdir -p %s && cp -r %s/templates/. %s/ && { [ -z '%s' ] || cp -r '%s'/. %s/; }", folder,
+           RGT_SOURCE_DIR, folder, more ? more : "", more ? more : "", folder);
   assert_int_equal(system(command), 0);
 }
 

@@ -13,8 +13,8 @@
 #define FRONT_LINEAR "linear:9-6:g4:f32:none:b1:kn:i32"
 
 /* A few variants on every CPU: the fused and the unfused row_gather, one or two group_tiles. */
-#define FRONT_SPACE                                              \
-  "return { row_gather = { lanes = 8, vectors = 4 },\n"          \
+#define FRONT_SPACE                                     \
+  "return { row_gather = { lanes = 8, vectors = 4 },\n" \
   "         group_tiles = { over = 0, packed = 0, lanes = { 4, 8 }, vectors = 1, block = 4 } }\n"
 #define FRONT_DEFAULT "row_gather:fused=0,lanes=8,vectors=4"
 #define FRONT_FUSED "row_gather:fused=1,lanes=8,vectors=4"
@@ -29,10 +29,10 @@ typedef struct front {
 /* ---- the house ---- */
 
 static SCRATCH_UNUSED void front_clear_environment(void) {
-  static const char *const names[] = {"RAGTUNE_DEVICE",  "RAGTUNE_DB",        "RAGTUNE_CACHE",    "RAGTUNE_MODE",
-                                      "RAGTUNE_THREADS", "RAGTUNE_CC",        "RAGTUNE_TEMPLATES", "RAGTUNE_CPU",
-                                      "RAGTUNE_LIBCUDA", "RAGTUNE_LIBNVRTC",  "RAGTUNE_WORKER",   "XDG_DATA_HOME",
-                                      "XDG_CACHE_HOME",  "TMPDIR"};
+  static const char *const names[] = {
+      "RAGTUNE_DEVICE", "RAGTUNE_DB",        "RAGTUNE_CACHE",  "RAGTUNE_MODE",    "RAGTUNE_THREADS",
+      "RAGTUNE_CC",     "RAGTUNE_TEMPLATES", "RAGTUNE_CPU",    "RAGTUNE_LIBCUDA", "RAGTUNE_LIBNVRTC",
+      "RAGTUNE_WORKER", "XDG_DATA_HOME",     "XDG_CACHE_HOME", "TMPDIR"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) unsetenv(names[i]);
 }
 
@@ -78,7 +78,12 @@ static SCRATCH_UNUSED void front_log(void *user, rgt_log_level level, const char
 }
 
 static SCRATCH_UNUSED rgt_options front_options(front *f) {
-  return (rgt_options){.struct_size = sizeof(rgt_options), .device = "cpu", .database = f->db, .cache_dir = f->cache, .log = front_log, .log_user = f};
+  return (rgt_options){.struct_size = sizeof(rgt_options),
+                       .device = "cpu",
+                       .database = f->db,
+                       .cache_dir = f->cache,
+                       .log = front_log,
+                       .log_user = f};
 }
 
 /* A new context in the house; the one before is closed. */
@@ -97,7 +102,9 @@ static SCRATCH_UNUSED void front_open_mode(front *f, const char *mode, const cha
   if (status != RGT_OK) fail_msg("rgt_open: %s", rgt_errmsg(f->ctx));
 }
 
-static SCRATCH_UNUSED void front_open(front *f) { front_open_mode(f, NULL, NULL); }
+static SCRATCH_UNUSED void front_open(front *f) {
+  front_open_mode(f, NULL, NULL);
+}
 
 static SCRATCH_UNUSED rgt_op *front_op_with(front *f, const char *text, const rgt_op_options *o) {
   rgt_op_desc d;
@@ -107,7 +114,9 @@ static SCRATCH_UNUSED rgt_op *front_op_with(front *f, const char *text, const rg
   return op;
 }
 
-static SCRATCH_UNUSED rgt_op *front_op(front *f, const char *text) { return front_op_with(f, text, NULL); }
+static SCRATCH_UNUSED rgt_op *front_op(front *f, const char *text) {
+  return front_op_with(f, text, NULL);
+}
 
 static SCRATCH_UNUSED void front_ok_at(front *f, rgt_status status, const char *file, int line) {
   if (status != RGT_OK) fail_msg("%s:%d: %s: %s", file, line, rgt_status_name(status), rgt_errmsg(f->ctx));
@@ -115,21 +124,24 @@ static SCRATCH_UNUSED void front_ok_at(front *f, rgt_status status, const char *
 #define front_ok(f, status) front_ok_at((f), (status), __FILE__, __LINE__)
 
 /* A failure: its status, one line of text, and the word in it that a user needs. */
-static SCRATCH_UNUSED void front_fails_at(front *f, rgt_status got, rgt_status want, const char *word, const char *file, int line) {
+static SCRATCH_UNUSED void front_fails_at(front *f, rgt_status got, rgt_status want, const char *word, const char *file,
+                                          int line) {
   const char *text = rgt_errmsg(f->ctx);
   if (got != want || !text[0] || strchr(text, '\n') || !strstr(text, word))
-    fail_msg("%s:%d: %s, not %s; \"%s\" should be one line with \"%s\"", file, line, rgt_status_name(got), rgt_status_name(want), text, word);
+    fail_msg("%s:%d: %s, not %s; \"%s\" should be one line with \"%s\"", file, line, rgt_status_name(got),
+             rgt_status_name(want), text, word);
 }
 #define front_fails(f, got, want, word) front_fails_at((f), (got), (want), (word), __FILE__, __LINE__)
 
-#define assert_has(text, word)                                                         \
-  do {                                                                                 \
+#define assert_has(text, word)                                                        \
+  do {                                                                                \
     if (!strstr((text), (word))) fail_msg("\"%s\" is not in \"%s\"", (word), (text)); \
   } while (0)
 
 /* Tunes row counts over the small space, quickly. */
 static SCRATCH_UNUSED rgt_tune_options front_tune_options(front *f, const int64_t *rows, int n_rows) {
-  return (rgt_tune_options){.struct_size = sizeof(rgt_tune_options), .rows = rows, .n_rows = n_rows, .budget_s = 600, .space = f->space};
+  return (rgt_tune_options){
+      .struct_size = sizeof(rgt_tune_options), .rows = rows, .n_rows = n_rows, .budget_s = 600, .space = f->space};
 }
 
 static SCRATCH_UNUSED void front_tune(front *f, rgt_op *op, int64_t rows, rgt_tune_result *r) {
@@ -158,7 +170,9 @@ static SCRATCH_UNUSED void problem_fill(float *p, size_t n, uint32_t bits) {
   for (size_t i = 0; i < n; i++) memcpy(&p[i], &bits, sizeof bits);
 }
 
-static SCRATCH_UNUSED float problem_value(int64_t i) { return (float)((i * 7 + i / 5 + 3) % 9 - 4) / 4; }
+static SCRATCH_UNUSED float problem_value(int64_t i) {
+  return (float)((i * 7 + i / 5 + 3) % 9 - 4) / 4;
+}
 
 static SCRATCH_UNUSED int64_t problem_group(const problem *p, int64_t row) {
   return p->d.index_type == RGT_I64 ? ((const int64_t *)p->index)[row] : ((const int32_t *)p->index)[row];
@@ -196,7 +210,9 @@ static SCRATCH_UNUSED void problem_expect(problem *p) {
   free(in);
 }
 
-static SCRATCH_UNUSED void problem_reset_y(problem *p) { problem_fill(p->y, (size_t)(p->rows * p->ld_y) + 8, PROBLEM_UNTOUCHED); }
+static SCRATCH_UNUSED void problem_reset_y(problem *p) {
+  problem_fill(p->y, (size_t)(p->rows * p->ld_y) + 8, PROBLEM_UNTOUCHED);
+}
 
 /* padded: leading dimensions and strides of their own, NaN in all padding. Every fifth row is masked and holds NaN; the last of
  * three or more groups is unused and holds NaN. */
@@ -244,9 +260,20 @@ static SCRATCH_UNUSED void problem_make(problem *p, const char *text, int64_t ro
   }
   rgt_layer layer[2] = {{0}};
   for (int l = 0; l < layers; l++)
-    layer[l] = (rgt_layer){.w = p->w[l], .ld_w = padded ? p->ld_w[l] : 0, .stride_w = padded ? p->stride_w[l] : 0, .b = p->b[l], .stride_b = padded ? p->stride_b[l] : 0};
-  p->args = (rgt_args){.struct_size = sizeof p->args, .rows = rows, .x = p->x, .ld_x = padded ? p->ld_x : 0, .index = p->index, .y = p->y,
-                       .ld_y = padded ? p->ld_y : 0, .layer1 = layer[0], .layer2 = layer[1]};
+    layer[l] = (rgt_layer){.w = p->w[l],
+                           .ld_w = padded ? p->ld_w[l] : 0,
+                           .stride_w = padded ? p->stride_w[l] : 0,
+                           .b = p->b[l],
+                           .stride_b = padded ? p->stride_b[l] : 0};
+  p->args = (rgt_args){.struct_size = sizeof p->args,
+                       .rows = rows,
+                       .x = p->x,
+                       .ld_x = padded ? p->ld_x : 0,
+                       .index = p->index,
+                       .y = p->y,
+                       .ld_y = padded ? p->ld_y : 0,
+                       .layer1 = layer[0],
+                       .layer2 = layer[1]};
   problem_expect(p);
   problem_reset_y(p);
 }
