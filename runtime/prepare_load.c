@@ -1,8 +1,9 @@
 /* prepare_load.c -- from a chosen variant to loaded code.
  *
- * A hit needs no Lua and no compiler: the winner's family, params and template digest, with the compiler's stamp, lead through
- * the cache's map to a code entry, and the entry holds its program. Only where that chain breaks is the variant rendered and
- * compiled again, and then it is verified before its first use unless the code is the very code that its trials ran.
+ * A hit needs no compiler and renders nothing: the winner's family, params and template digest, with the compiler's stamp, lead
+ * through the cache's map to a code entry, and the entry holds its program. Only where that chain breaks is the variant
+ * rendered and compiled again, and then it is verified before its first use unless the code is the very code that its trials
+ * ran.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,20 +23,21 @@ static rgt_status make_maker(rgt_op *op, rgt__candidate_maker *m) {
   return status == RGT_OK ? rgt__context_toolchain(ctx, &m->toolchain) : status;
 }
 
-static void local_key(rgt_op *op, const char *family, int revision, const char *params, const rgt__digest *template_digest,
-                      rgt__digest *key) {
-  char stamp[700];
+static void local_key(rgt_op *op, const rgt__variant *v, rgt__digest *key) {
+  char stamp[700], params[RGT_VARIANT_TEXT_MAX];
   rgt__device *d = op->ctx->device;
   rgt__render_facts facts = {op->options.weight_form, op->options.align_bytes};
   d->ops->compiler_stamp(d, stamp, sizeof stamp);
-  rgt__candidate_local_key(family, revision, params, &op->desc, &facts, template_digest, stamp, d->info.target.name, key);
+  rgt__variant_params_format(v, params);
+  rgt__candidate_local_key(v->family->name, v->family->revision, params, &op->desc, &facts, &v->family->template_digest, stamp,
+                           d->info.target.name, key);
 }
 
 /* Through the cache's map alone. RGT_EMISS where the chain breaks. */
-static rgt_status load_mapped(rgt_op *op, const rgt__tunedb_standing *s, rgt__ready *out) {
+static rgt_status load_mapped(rgt_op *op, const rgt__variant *v, rgt__ready *out) {
   rgt_ctx *ctx = op->ctx;
   rgt__digest key, code;
-  local_key(op, s->family, s->revision, s->params, &s->template_digest, &key);
+  local_key(op, v, &key);
   rgt_status status = rgt__code_cache_map_get(ctx->cache, &key, &code);
   if (status != RGT_OK) return status;
   rgt__code_entry *e = rgt__alloc_zero(1, sizeof *e);
@@ -80,7 +82,6 @@ rgt_status rgt__prepare_load_compiled(rgt_op *op, const rgt__variant *v, const r
   rgt_ctx *ctx = op->ctx;
   rgt__candidate_maker m;
   rgt__digest key;
-  char params[RGT_VARIANT_TEXT_MAX];
   rgt__candidate *c = rgt__alloc_zero(1, sizeof *c);
   if (!c) return rgt__error_nomem(&ctx->error, sizeof *c);
   rgt_status status = make_maker(op, &m);
@@ -92,8 +93,7 @@ rgt_status rgt__prepare_load_compiled(rgt_op *op, const rgt__variant *v, const r
   if (status == RGT_OK && !(known && rgt__digest_equal(known, &c->code))) status = verify_candidate(op, &m, c);
   if (status == RGT_OK) status = rgt__candidate_load(&m, c, &ctx->error);
   if (status == RGT_OK) {
-    rgt__variant_params_format(v, params);
-    local_key(op, v->family->name, v->family->revision, params, &v->family->template_digest, &key);
+    local_key(op, v, &key);
     rgt__code_cache_map_put(ctx->cache, &key, &c->code, NULL);
     out->program = c->program;
     out->module = c->module;
@@ -104,36 +104,29 @@ rgt_status rgt__prepare_load_compiled(rgt_op *op, const rgt__variant *v, const r
   return status;
 }
 
+/* A template that was edited since the trials, without a new revision, has another digest: its code is another key's, is
+ * compiled from the text that is here, and verified. */
 rgt_status rgt__prepare_load_standing(rgt_op *op, const rgt__tunedb_standing *s, rgt__ready *out) {
   rgt_ctx *ctx = op->ctx;
   rgt__variant v;
   rgt__families *families = NULL;
   rgt__context_variant_text(s, out->variant);
-  rgt_status status = load_mapped(op, s, out);
-  if (status != RGT_EMISS) return status;
-  status = rgt__context_families(ctx, &families);
+  rgt_status status = rgt__context_families(ctx, &families);
   if (status == RGT_OK) status = rgt__variant_parse(families, ctx->device->ops->kind, out->variant, &v, &ctx->error);
   if (status == RGT_OK && v.family->revision != s->revision)
     status = rgt__error_set(&ctx->error, RGT_EMISS, "%s: revision %d was tuned, %d is here", out->variant, s->revision,
                             v.family->revision);
-  return status == RGT_OK ? rgt__prepare_load_compiled(op, &v, &s->code, out) : status;
+  if (status != RGT_OK) return status;
+  status = load_mapped(op, &v, out);
+  return status == RGT_EMISS ? rgt__prepare_load_compiled(op, &v, &s->code, out) : status;
 }
 
-/* What rgt__prepare_load_compiled knows of the default: nothing, so it verifies, once: afterwards the map leads to it. */
+/* Nothing is known of the default's code, so it is verified, once: afterwards the map leads to it. */
 rgt_status rgt__prepare_load_default(rgt_op *op, rgt__ready *out) {
-  rgt_ctx *ctx = op->ctx;
   rgt__variant v;
-  rgt__tunedb_standing s;
-  memset(&s, 0, sizeof s);
-  rgt_status status = rgt__prepare_default(op, ctx->device->ops->kind, &v);
+  rgt_status status = rgt__prepare_default(op, op->ctx->device->ops->kind, &v);
   if (status != RGT_OK) return status;
   rgt__variant_format(&v, out->variant);
-  snprintf(s.family, sizeof s.family, "%s", v.family->name);
-  rgt__variant_params_format(&v, out->variant);
-  snprintf(s.params, sizeof s.params, "%.*s", (int)sizeof s.params - 1, out->variant);
-  rgt__variant_format(&v, out->variant);
-  s.revision = v.family->revision;
-  s.template_digest = v.family->template_digest;
-  status = load_mapped(op, &s, out);
+  status = load_mapped(op, &v, out);
   return status == RGT_EMISS ? rgt__prepare_load_compiled(op, &v, NULL, out) : status;
 }

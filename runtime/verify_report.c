@@ -145,6 +145,9 @@ rgt_status rgt_verify(rgt_op *op, const rgt_verify_options *options, rgt_verify_
   if (v.o->struct_size != sizeof *v.o)
     return rgt__error_set(err, RGT_EINVAL, "rgt_verify_options.struct_size is %zu; this library's is %zu", v.o->struct_size,
                           sizeof *v.o);
+  if (v.o->data && v.o->data->struct_size != sizeof *v.o->data)
+    return rgt__error_set(err, RGT_EINVAL, "rgt_case.struct_size is %zu; this library's is %zu", v.o->data->struct_size,
+                          sizeof *v.o->data);
   if (v.o->rows < 0 || v.o->rows > RGT_COUNT_MAX)
     return rgt__error_set(err, RGT_EINVAL, "rows is %lld; it can be 0 (256) to 2147483647", (long long)v.o->rows);
   int builtin = v.o->variant && strcmp(v.o->variant, "builtin") == 0;

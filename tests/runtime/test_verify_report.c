@@ -112,6 +112,10 @@ static void a_case(void **state) {
   assert_int_equal(s.n_right, 1);
   front_ok(&f, verify(op, (rgt_verify_options){.variant = "builtin", .data = &c}, &s));
   assert_int_equal(s.n_right, 1);
+  c.struct_size = 9;
+  front_fails(&f, verify(op, (rgt_verify_options){.variant = FRONT_FUSED, .data = &c}, &s), RGT_EINVAL,
+              "rgt_case.struct_size is 9");
+  c.struct_size = sizeof c;
   c.y64 = NULL;
   front_ok(&f, verify(op, (rgt_verify_options){.variant = FRONT_FUSED, .data = &c}, &s));
   p.expected[0] += 0.25;

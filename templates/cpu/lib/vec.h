@@ -2,6 +2,10 @@
  * The file that includes it defines LANES (4, 8 or 16) as a macro. Nothing here depends on the order of lanes, and
  * f_fma and vf_fma round alike, so a result has the same bits in a lane of any width and in a scalar. */
 
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wpsabi" /* no vector is passed in a call: everything here is inlined */
+#endif
+
 typedef float vf __attribute__((vector_size(4 * LANES)));
 typedef int vi __attribute__((vector_size(4 * LANES)));
 typedef float vf_mem __attribute__((vector_size(4 * LANES), aligned(4), may_alias)); /* in memory: any float's address */
