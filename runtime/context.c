@@ -75,8 +75,23 @@ rgt_status rgt__context_device(rgt_ctx *ctx, const char *target, rgt__device **o
   return status;
 }
 
-rgt_status rgt__op_signature(const rgt_op *op, int64_t bucket, rgt_skew skew, rgt__signature_text *text,
-                             rgt__tunedb_signature *out, rgt__error *err) {
+static void fill_place(const rgt_op *op, rgt_policy policy, rgt__op_key *out) {
+  const rgt__device_info *info = &op->ctx->device->info;
+  snprintf(out->policy, sizeof out->policy, "%s:%s:threads=%d", policy == RGT_POLICY_COLD ? "cold" : "warm",
+           policy == RGT_POLICY_GRAPH ? "graph" : "stream", info->n_threads);
+  out->place = (rgt__tunedb_place){.device_class = info->class_text, .policy = out->policy};
+}
+
+/* The op's kind without its dims: nearest looks among these. */
+static void fill_class(const rgt_op_desc *d, rgt__op_key *out) {
+  static const char *const bias[] = {"b0", "b1", "b2", "b12"};
+  snprintf(out->op_class, sizeof out->op_class, "%s:%s:%s:%s:%s:%s", d->kind == RGT_MLP ? "mlp" : "linear",
+           rgt__op_dtype_word(d->dtype), rgt__op_act_word(d->act), bias[d->bias & 3], rgt__op_layout_word(d->layout),
+           rgt__op_index_word(d->index_type));
+}
+
+rgt_status rgt__op_key_make(const rgt_op *op, int64_t bucket, rgt_skew skew, rgt_policy policy, rgt__op_key *out,
+                            rgt__error *err) {
   const rgt_op_desc *d = &op->desc;
   rgt__signature s = {.op = *d,
                       .bucket = bucket,
@@ -84,33 +99,24 @@ rgt_status rgt__op_signature(const rgt_op *op, int64_t bucket, rgt_skew skew, rg
                       .form = op->options.weight_form,
                       .align_bytes = op->options.align_bytes,
                       .order = op->options.order};
-  rgt_status status = rgt__signature_format(&s, text->text, err);
-  if (status == RGT_OK) status = rgt__op_format(d, text->op_text, err);
+  rgt_status status = rgt__signature_format(&s, out->text, err);
+  if (status == RGT_OK) status = rgt__op_format(d, out->op_text, err);
   if (status != RGT_OK) return status;
-  static const char *const bias[] = {"b0", "b1", "b2", "b12"};
-  snprintf(text->op_class, sizeof text->op_class, "%s:%s:%s:%s:%s:%s", d->kind == RGT_MLP ? "mlp" : "linear",
-           rgt__op_dtype_word(d->dtype), rgt__op_act_word(d->act), bias[d->bias & 3], rgt__op_layout_word(d->layout),
-           rgt__op_index_word(d->index_type));
-  *out = (rgt__tunedb_signature){.text = text->text,
-                                 .op_text = text->op_text,
-                                 .op_class = text->op_class,
-                                 .n_in = d->n_in,
-                                 .n_hidden = d->n_hidden,
-                                 .n_out = d->n_out,
-                                 .groups = d->groups,
-                                 .bucket = bucket,
-                                 .skew = rgt__op_skew_word(skew),
-                                 .form = rgt__op_form_word(s.form),
-                                 .order = rgt__op_order_word(s.order),
-                                 .align_bytes = s.align_bytes};
+  fill_class(d, out);
+  fill_place(op, policy, out);
+  out->signature = (rgt__tunedb_signature){.text = out->text,
+                                           .op_text = out->op_text,
+                                           .op_class = out->op_class,
+                                           .n_in = d->n_in,
+                                           .n_hidden = d->n_hidden,
+                                           .n_out = d->n_out,
+                                           .groups = d->groups,
+                                           .bucket = bucket,
+                                           .skew = rgt__op_skew_word(skew),
+                                           .form = rgt__op_form_word(s.form),
+                                           .order = rgt__op_order_word(s.order),
+                                           .align_bytes = s.align_bytes};
   return RGT_OK;
-}
-
-void rgt__op_place(const rgt_op *op, rgt_policy policy, rgt__place_text *text, rgt__tunedb_place *out) {
-  const rgt__device_info *info = &op->ctx->device->info;
-  snprintf(text->policy, sizeof text->policy, "%s:%s:threads=%d", policy == RGT_POLICY_COLD ? "cold" : "warm",
-           policy == RGT_POLICY_GRAPH ? "graph" : "stream", info->n_threads);
-  *out = (rgt__tunedb_place){.device_class = info->class_text, .policy = text->policy};
 }
 
 void rgt__context_variant_text(const rgt__tunedb_standing *s, char text[RGT_VARIANT_TEXT_MAX]) {

@@ -22,7 +22,7 @@ struct rgt_ctx {
   char cache_folder[768];
   rgt__tunedb *db; /* opened at its first use: rgt__context_db */
   char db_path[768];
-  int db_is_default;      /* db_path was not named by the caller or the environment: only we keep files there */
+  int db_is_default;     /* db_path was not named by the caller or the environment: only we keep files there */
   rgt__sources *sources; /* likewise: rgt__context_families */
   rgt__families *families;
   char toolchain[256];           /* "" until asked for: it starts a process */
@@ -76,17 +76,15 @@ void rgt__context_log(rgt_ctx *ctx, rgt_log_level level, const char *format, ...
  * one, which the caller closes (*owned = 1). */
 rgt_status rgt__context_device(rgt_ctx *ctx, const char *target, rgt__device **out, int *owned);
 
-/* signature of an op handle for one bucket, and the same as the database wants it (texts kept in *text) */
-typedef struct rgt__signature_text {
-  char text[RGT_SIGNATURE_TEXT_MAX], op_text[RGT_OP_TEXT_MAX], op_class[RGT_OP_TEXT_MAX];
-} rgt__signature_text;
-rgt_status rgt__op_signature(const rgt_op *op, int64_t bucket, rgt_skew skew, rgt__signature_text *text,
-                             rgt__tunedb_signature *out, rgt__error *err);
-/* place: device class and policy text ("warm:stream:threads=2") of this context */
-typedef struct rgt__place_text {
-  char policy[128];
-} rgt__place_text;
-void rgt__op_place(const rgt_op *op, rgt_policy policy, rgt__place_text *text, rgt__tunedb_place *out);
+/* What the database is asked with: an op handle's signature for one bucket, and the place (device class and policy,
+ * "warm:stream:threads=2"). signature and place point into the struct itself: do not copy it. */
+typedef struct rgt__op_key {
+  char text[RGT_SIGNATURE_TEXT_MAX], op_text[RGT_OP_TEXT_MAX], op_class[RGT_OP_TEXT_MAX], policy[128];
+  rgt__tunedb_signature signature;
+  rgt__tunedb_place place;
+} rgt__op_key;
+rgt_status rgt__op_key_make(const rgt_op *op, int64_t bucket, rgt_skew skew, rgt_policy policy, rgt__op_key *out,
+                            rgt__error *err);
 /* the variant text of a stored standing: "family:params" */
 void rgt__context_variant_text(const rgt__tunedb_standing *s, char text[RGT_VARIANT_TEXT_MAX]);
 /* admission of the handle as the database wants it */

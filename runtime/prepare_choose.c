@@ -10,32 +10,24 @@
 
 static rgt_status find(rgt_op *op, int64_t bucket, int nearest, const rgt__tunedb_limits *limits, rgt__tunedb_winner *out) {
   rgt_ctx *ctx = op->ctx;
-  rgt__signature_text text;
-  rgt__place_text place_text;
-  rgt__tunedb_signature sig;
-  rgt__tunedb_place place;
+  rgt__op_key key;
   rgt__tunedb *db = NULL;
   rgt_status status = rgt__context_db(ctx, &db);
-  if (status == RGT_OK) status = rgt__op_signature(op, bucket, op->options.skew, &text, &sig, &ctx->error);
+  if (status == RGT_OK) status = rgt__op_key_make(op, bucket, op->options.skew, RGT_POLICY_WARM, &key, &ctx->error);
   if (status != RGT_OK) return status;
-  rgt__op_place(op, RGT_POLICY_WARM, &place_text, &place);
-  return nearest ? rgt__tunedb_nearest(db, &sig, &place, limits, out, &ctx->error)
-                 : rgt__tunedb_find(db, &sig, &place, limits, out, &ctx->error);
+  return nearest ? rgt__tunedb_nearest(db, &key.signature, &key.place, limits, out, &ctx->error)
+                 : rgt__tunedb_find(db, &key.signature, &key.place, limits, out, &ctx->error);
 }
 
 static rgt_status tuned_buckets(rgt_op *op, int64_t buckets[RGT_BUCKETS_MAX], int *n) {
   rgt_ctx *ctx = op->ctx;
-  rgt__signature_text text;
-  rgt__place_text place_text;
-  rgt__tunedb_signature sig;
-  rgt__tunedb_place place;
+  rgt__op_key key;
   rgt__tunedb *db = NULL;
   *n = 0;
   rgt_status status = rgt__context_db(ctx, &db);
-  if (status == RGT_OK) status = rgt__op_signature(op, 1, op->options.skew, &text, &sig, &ctx->error);
+  if (status == RGT_OK) status = rgt__op_key_make(op, 1, op->options.skew, RGT_POLICY_WARM, &key, &ctx->error);
   if (status != RGT_OK) return status;
-  rgt__op_place(op, RGT_POLICY_WARM, &place_text, &place);
-  return rgt__tunedb_buckets(db, &sig, &place, buckets, RGT_BUCKETS_MAX, n, &ctx->error);
+  return rgt__tunedb_buckets(db, &key.signature, &key.place, buckets, RGT_BUCKETS_MAX, n, &ctx->error);
 }
 
 static rgt_layer_kind layer_of(const rgt_ctx *ctx) {
@@ -64,13 +56,9 @@ static rgt_status choose_exact(rgt_op *op, int64_t rows, const rgt__tunedb_limit
 }
 
 static void record_miss(rgt_op *op, int64_t rows) {
-  rgt__signature_text text;
-  rgt__place_text place_text;
-  rgt__tunedb_signature sig;
-  rgt__tunedb_place place;
-  if (rgt__op_signature(op, rgt__number_bucket(rows), op->options.skew, &text, &sig, NULL) != RGT_OK) return;
-  rgt__op_place(op, RGT_POLICY_WARM, &place_text, &place);
-  rgt__tunedb_miss(op->ctx->db, &sig, &place, NULL); /* best effort: a miss that is not counted costs nothing */
+  rgt__op_key key;
+  if (rgt__op_key_make(op, rgt__number_bucket(rows), op->options.skew, RGT_POLICY_WARM, &key, NULL) != RGT_OK) return;
+  rgt__tunedb_miss(op->ctx->db, &key.signature, &key.place, NULL); /* best effort: a miss that is not counted costs nothing */
 }
 
 rgt_status rgt__prepare_choose(rgt_op *op, int64_t rows, const char *numeric_class, rgt__choice *out) {

@@ -179,9 +179,8 @@ rgt_status rgt__search_run(const rgt__search_setup *setup, int64_t bucket, rgt_s
                             .version = RGT_VERSION,
                             .started_utc_s = (int64_t)time(NULL)};
   rgt_status status = rgt__tunedb_run_new(&s.run, err);
-  if (status == RGT_OK) status = rgt__op_signature(setup->op, bucket, skew, &s.signature_text, &s.signature, err);
+  if (status == RGT_OK) status = rgt__op_key_make(setup->op, bucket, skew, setup->policy, &s.key, err);
   if (status != RGT_OK) return status;
-  rgt__op_place(setup->op, setup->policy, &s.place_text, &s.place);
   s.ratio_ppm = rgt__alloc_zero((size_t)setup->n, sizeof *s.ratio_ppm);
   s.done = rgt__alloc_zero((size_t)setup->n, 1);
   if (!s.ratio_ppm || !s.done)

@@ -11,10 +11,7 @@ typedef struct rgt__search {
   rgt_tune_result *result;
   int64_t bucket;
   double deadline_s;
-  rgt__signature_text signature_text;
-  rgt__place_text place_text;
-  rgt__tunedb_signature signature;
-  rgt__tunedb_place place;
+  rgt__op_key key;
   rgt__tunedb_run run;
   int64_t *ratio_ppm;  /* [n] of each candidate that was timed, in this run or an unfinished one; 0: none */
   unsigned char *done; /* [n] has an outcome */

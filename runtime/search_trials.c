@@ -43,7 +43,7 @@ static void add_times(rgt__tunedb_trial *t, const rgt__interval *time, const rgt
 /* A database that cannot be written ends nothing: the results stay in this process, and the caller says so. */
 rgt_status rgt__search_store(rgt__search *s, const rgt__tunedb_trial *trials, int n, rgt__error *err) {
   if (n == 0) return RGT_OK;
-  rgt_status status = rgt__tunedb_put(s->setup->db, &s->run, &s->signature, &s->place, trials, n, err);
+  rgt_status status = rgt__tunedb_put(s->setup->db, &s->run, &s->key.signature, &s->key.place, trials, n, err);
   if (status == RGT_EDB) {
     s->store_status = RGT_EDB;
     return RGT_OK;
@@ -128,6 +128,6 @@ static int take_trial(void *user, const rgt__tunedb_run *run, const rgt__tunedb_
 
 rgt_status rgt__search_take_up(rgt__search *s, rgt__error *err) {
   if (s->setup->options->force) return RGT_OK;
-  rgt_status status = rgt__tunedb_trials(s->setup->db, &s->signature, &s->place, take_trial, s, err);
+  rgt_status status = rgt__tunedb_trials(s->setup->db, &s->key.signature, &s->key.place, take_trial, s, err);
   return status == RGT_EMISS || status == RGT_EDB ? RGT_OK : status;
 }

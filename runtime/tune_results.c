@@ -8,16 +8,12 @@
 #include "runtime/tune_state.h"
 
 rgt_status rgt__tune_find(rgt__tuning *t, int64_t bucket, rgt__tunedb_winner *w) {
-  rgt__signature_text text;
-  rgt__place_text place_text;
-  rgt__tunedb_signature sig;
-  rgt__tunedb_place place;
+  rgt__op_key key;
   rgt__tunedb_limits limits;
-  rgt_status status = rgt__op_signature(t->op, bucket, t->skew, &text, &sig, &t->ctx->error);
+  rgt_status status = rgt__op_key_make(t->op, bucket, t->skew, t->o.policy, &key, &t->ctx->error);
   if (status != RGT_OK) return status;
-  rgt__op_place(t->op, t->o.policy, &place_text, &place);
   rgt__op_limits(t->op, &limits);
-  return rgt__tunedb_find(t->scratch ? t->scratch : t->db, &sig, &place, &limits, w, &t->ctx->error);
+  return rgt__tunedb_find(t->scratch ? t->scratch : t->db, &key.signature, &key.place, &limits, w, &t->ctx->error);
 }
 
 void rgt__tune_fill_from(rgt_tune_result *r, const rgt__tunedb_winner *w) {
@@ -77,13 +73,9 @@ static rgt_status all_tried(stored *s, int *all) {
 
 static rgt_status read_trials(stored *s, int64_t bucket) {
   rgt__tuning *t = s->t;
-  rgt__signature_text text;
-  rgt__place_text place_text;
-  rgt__tunedb_signature sig;
-  rgt__tunedb_place place;
-  rgt__op_place(t->op, t->o.policy, &place_text, &place);
-  rgt_status status = rgt__op_signature(t->op, bucket, t->skew, &text, &sig, &t->ctx->error);
-  return status == RGT_OK ? rgt__tunedb_trials(t->db, &sig, &place, note_trial, s, &t->ctx->error) : status;
+  rgt__op_key key;
+  rgt_status status = rgt__op_key_make(t->op, bucket, t->skew, t->o.policy, &key, &t->ctx->error);
+  return status == RGT_OK ? rgt__tunedb_trials(t->db, &key.signature, &key.place, note_trial, s, &t->ctx->error) : status;
 }
 
 rgt_status rgt__tune_look_up(rgt__tuning *t, int i, int *hit) {

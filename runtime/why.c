@@ -38,8 +38,7 @@ static void fill_note(const rgt_op *op, int64_t rows, const rgt__choice *c, rgt_
 rgt_status rgt_why(rgt_op *op, int64_t rows, rgt_why_info *info) {
   rgt_ctx *ctx = op->ctx;
   char class_name[64] = "";
-  rgt__signature_text text;
-  rgt__tunedb_signature sig;
+  rgt__op_key key;
   rgt__variant v;
   if (rows < 1 || rows > RGT_COUNT_MAX)
     return rgt__error_set(&ctx->error, RGT_EINVAL, "rows is %lld; it can be 1 to 2147483647", (long long)rows);
@@ -50,11 +49,12 @@ rgt_status rgt_why(rgt_op *op, int64_t rows, rgt_why_info *info) {
   rgt_status status =
       op->options.batch_invariant && ctx->mode != RGT_MODE_OFF ? rgt__prepare_class(op, class_name, sizeof class_name) : RGT_OK;
   if (status == RGT_OK) status = rgt__prepare_choose(op, rows, class_name, choice);
-  if (status == RGT_OK) status = rgt__op_signature(op, rgt__number_bucket(rows), op->options.skew, &text, &sig, &ctx->error);
+  if (status == RGT_OK)
+    status = rgt__op_key_make(op, rgt__number_bucket(rows), op->options.skew, RGT_POLICY_WARM, &key, &ctx->error);
   if (status == RGT_OK) {
     out.from = choice->from;
     out.exact = choice->from != RGT_FROM_DEFAULT && choice->found.exact;
-    snprintf(out.signature, sizeof out.signature, "%s", text.text);
+    snprintf(out.signature, sizeof out.signature, "%s", key.text);
     snprintf(out.device_class, sizeof out.device_class, "%s", ctx->device->info.class_text);
     if (choice->from != RGT_FROM_DEFAULT) fill_found(choice, &out);
     fill_note(op, rows, choice, &out);

@@ -59,12 +59,8 @@ VEC_INLINE part_memory part_memory_at(float *base) {
 VEC_INLINE void last_layer_chunk(const float *w, rgt_int64 ld, const float *b, const float *from, rgt_int64 n_k, rgt_int64 first,
                                  rgt_int64 n_n, int vectors, int act, rgt_int64 n_rows, float *const *y) {
   float yt[CHUNK * TILE] __attribute__((aligned(64)));
-  float *to[TILE];
   rows_layer(KN, w, ld, b, from, n_k, first, n_n, vectors, act, yt);
-  for (rgt_int64 n = 0; n < n_n; n += LANES) {
-    for (rgt_int64 i = 0; i < n_rows; i++) to[i] = y[i] + first + n;
-    rows_unpack(yt + n * TILE, n_n - n < LANES ? n_n - n : LANES, n_rows, to);
-  }
+  rows_unpack(yt, n_n, n_rows, y, first);
 }
 
 VEC_INLINE void last_layer(const float *w, rgt_int64 ld, const float *b, const float *from, rgt_int64 n_k, int vectors, int act,

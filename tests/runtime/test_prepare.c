@@ -36,10 +36,7 @@ typedef struct entry {
 
 /* One finished run of `bucket`, the default among its trials. */
 static void store(rgt_op *op, int64_t bucket, const entry *list, int n) {
-  rgt__signature_text text;
-  rgt__place_text place_text;
-  rgt__tunedb_signature sig;
-  rgt__tunedb_place place;
+  rgt__op_key key;
   rgt__tunedb *db = NULL;
   rgt__families *families = NULL;
   rgt__tunedb_trial trials[8];
@@ -50,8 +47,7 @@ static void store(rgt_op *op, int64_t bucket, const entry *list, int n) {
   assert_int_equal(rgt__context_db(op->ctx, &db), RGT_OK);
   assert_int_equal(rgt__context_families(op->ctx, &families), RGT_OK);
   assert_int_equal(rgt__tunedb_run_new(&run, &err), RGT_OK);
-  assert_int_equal(rgt__op_signature(op, bucket, RGT_SKEW_UNIFORM, &text, &sig, &err), RGT_OK);
-  rgt__op_place(op, RGT_POLICY_WARM, &place_text, &place);
+  assert_int_equal(rgt__op_key_make(op, bucket, RGT_SKEW_UNIFORM, RGT_POLICY_WARM, &key, &err), RGT_OK);
   for (int i = 0; i < n; i++) {
     rgt__variant v;
     if (rgt__variant_parse(families, "cpu", list[i].variant, &v, &err) != RGT_OK) fail_msg("%s", err.text);
@@ -81,7 +77,7 @@ static void store(rgt_op *op, int64_t bucket, const entry *list, int n) {
                                     .beta = numeric[i].beta,
                                     .numeric_class = numeric[i].class_name};
   }
-  if (rgt__tunedb_put(db, &run, &sig, &place, trials, n, &err) != RGT_OK) fail_msg("%s", err.text);
+  if (rgt__tunedb_put(db, &run, &key.signature, &key.place, trials, n, &err) != RGT_OK) fail_msg("%s", err.text);
 }
 
 static void store_one(rgt_op *op, int64_t bucket, const char *variant) {

@@ -1,10 +1,15 @@
-/* shuffle.h -- sums across lanes and transposes, as fixed trees of two-vector shuffles. Needs vec.h. */
+/* shuffle.h -- sums across lanes, and rows to columns and back. Needs vec.h and kargs.h. */
 
 /* Lanes of a (0 .. LANES-1) and b (LANES .. 2 LANES-1) by number. */
 #ifdef __clang__
 #define VF_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
 #define VF_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (vi){__VA_ARGS__})
+#endif
+#if defined __clang__ || __GNUC__ >= 12
+#define RGT_HAS_CONCATENATE 1 /* __builtin_shufflevector to a longer vector */
+#else
+#define RGT_HAS_CONCATENATE 0
 #endif
 
 /* unpack: a and b interleaved, the low or the high half of each 4 lanes; pair: the low or the high two of each 4 lanes. */
@@ -52,32 +57,88 @@ VEC_INLINE vf vf_sums(const vf a[LANES]) {
 #endif
 }
 
-/* a[i] lane j <-> a[j] lane i */
-VEC_INLINE void vf_transpose(vf a[LANES]) {
-  vf t[LANES];
+typedef float v4 __attribute__((vector_size(16)));
+typedef float v4_mem __attribute__((vector_size(16), aligned(4), may_alias));
+
+/* Quarter q of v (4 floats) to p. */
+VEC_INLINE void vf_store_quarter(float *p, vf v, int q) {
+  float t[LANES];
+  vf_store(t, v); /* leaves no store behind: q is a constant */
+  *(v4_mem *)p = *(const v4_mem *)(t + 4 * q);
+}
+
+/* Four floats from each of LANES places, place 4 q + i to quarter q of a[i]. Inserting from memory takes no shuffle. */
+VEC_INLINE void vf_load_quarters(const float *const *place, rgt_int64 at, vf a[4]) {
   UNROLL
-  for (int i = 0; i < LANES; i += 4) { /* 4 x 4 blocks */
-    vf ab_low = VF_UNPACK_LOW(a[i], a[i + 1]), ab_high = VF_UNPACK_HIGH(a[i], a[i + 1]);
-    vf cd_low = VF_UNPACK_LOW(a[i + 2], a[i + 3]), cd_high = VF_UNPACK_HIGH(a[i + 2], a[i + 3]);
-    t[i] = VF_PAIR_LOW(ab_low, cd_low);
-    t[i + 1] = VF_PAIR_HIGH(ab_low, cd_low);
-    t[i + 2] = VF_PAIR_LOW(ab_high, cd_high);
-    t[i + 3] = VF_PAIR_HIGH(ab_high, cd_high);
-  }
-  UNROLL
-  for (int i = 0; i < 4; i++) { /* lane blocks of 4 to their places */
+  for (int i = 0; i < 4; i++) {
+    v4 q0 = *(const v4_mem *)(place[i] + at);
 #if LANES == 4
-    a[i] = t[i];
-#elif LANES == 8
-    a[i] = VF_HALF_LOW(t[i], t[4 + i]);
-    a[4 + i] = VF_HALF_HIGH(t[i], t[4 + i]);
+    a[i] = q0;
+#elif RGT_HAS_CONCATENATE
+    v4 q1 = *(const v4_mem *)(place[4 + i] + at);
+#if LANES == 8
+    a[i] = __builtin_shufflevector(q0, q1, 0, 1, 2, 3, 4, 5, 6, 7);
 #else
-    vf even_low = VF_QUARTER_EVEN(t[i], t[4 + i]), even_high = VF_QUARTER_EVEN(t[8 + i], t[12 + i]);
-    vf odd_low = VF_QUARTER_ODD(t[i], t[4 + i]), odd_high = VF_QUARTER_ODD(t[8 + i], t[12 + i]);
-    a[i] = VF_QUARTER_EVEN(even_low, even_high);
-    a[4 + i] = VF_QUARTER_EVEN(odd_low, odd_high);
-    a[8 + i] = VF_QUARTER_ODD(even_low, even_high);
-    a[12 + i] = VF_QUARTER_ODD(odd_low, odd_high);
+    v4 q2 = *(const v4_mem *)(place[8 + i] + at), q3 = *(const v4_mem *)(place[12 + i] + at);
+    a[i] = __builtin_shufflevector(__builtin_shufflevector(q0, q1, 0, 1, 2, 3, 4, 5, 6, 7),
+                                   __builtin_shufflevector(q2, q3, 0, 1, 2, 3, 4, 5, 6, 7), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
+                                   11, 12, 13, 14, 15);
 #endif
+#else
+    float t[LANES];
+    *(v4_mem *)t = q0;
+    for (int q = 1; q < LANES / 4; q++) *(v4_mem *)(t + 4 * q) = *(const v4_mem *)(place[4 * q + i] + at);
+    a[i] = vf_load(t);
+#endif
+  }
+}
+
+/* Every 4 x 4 block that quarter q of a[0 .. 3] is: transposed. */
+VEC_INLINE void vf_transpose_quarters(vf a[4]) {
+  vf low01 = VF_UNPACK_LOW(a[0], a[1]), high01 = VF_UNPACK_HIGH(a[0], a[1]);
+  vf low23 = VF_UNPACK_LOW(a[2], a[3]), high23 = VF_UNPACK_HIGH(a[2], a[3]);
+  a[0] = VF_PAIR_LOW(low01, low23);
+  a[1] = VF_PAIR_HIGH(low01, low23);
+  a[2] = VF_PAIR_LOW(high01, high23);
+  a[3] = VF_PAIR_HIGH(high01, high23);
+}
+
+/* to[k * pitch + i] = row[i][k] for LANES rows and n_k values. Four values at a time, the last four of them again where n_k is
+ * no multiple of 4, so that nothing past a row is read. */
+VEC_INLINE void vf_rows_to_columns(const float *const *row, rgt_int64 n_k, float *to, rgt_int64 pitch) {
+  if (n_k < 4) {
+    for (rgt_int64 k = 0; k < n_k; k++) {
+      UNROLL
+      for (int i = 0; i < LANES; i++) to[k * pitch + i] = row[i][k];
+    }
+    return;
+  }
+  for (rgt_int64 next = 0; next < n_k; next += 4) {
+    const rgt_int64 k = next + 4 <= n_k ? next : n_k - 4;
+    vf a[4];
+    vf_load_quarters(row, k, a);
+    vf_transpose_quarters(a);
+    UNROLL
+    for (int i = 0; i < 4; i++) vf_store(to + (k + i) * pitch, a[i]);
+  }
+}
+
+/* row[i][at + n] = from[n * pitch + i] for n_rows <= LANES rows and n_n values: the way back. */
+VEC_INLINE void vf_columns_to_rows(const float *from, rgt_int64 pitch, rgt_int64 n_n, rgt_int64 n_rows, float *const *row,
+                                   rgt_int64 at) {
+  if (n_n < 4) {
+    for (rgt_int64 n = 0; n < n_n; n++)
+      for (rgt_int64 i = 0; i < n_rows; i++) row[i][at + n] = from[n * pitch + i];
+    return;
+  }
+  for (rgt_int64 next = 0; next < n_n; next += 4) {
+    const rgt_int64 n = next + 4 <= n_n ? next : n_n - 4;
+    vf a[4];
+    UNROLL
+    for (int i = 0; i < 4; i++) a[i] = vf_load(from + (n + i) * pitch);
+    vf_transpose_quarters(a);
+    UNROLL
+    for (int i = 0; i < LANES; i++)
+      if (i < n_rows) vf_store_quarter(row[i] + at + n, a[i % 4], i / 4);
   }
 }

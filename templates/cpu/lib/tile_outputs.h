@@ -5,27 +5,20 @@
  * as it lies; outputs_pack makes it from either layout. Each sum starts at its bias and is a chain over k: class seq. */
 enum { PANEL = VECTORS * LANES };
 
-/* Floats of a packed matrix: whole panels, zeros where there is no output. */
+/* Floats of a packed matrix: whole panels. */
 VEC_INLINE rgt_int64 outputs_packed_size(rgt_int64 n_k, rgt_int64 n_n) {
   return (n_n + PANEL - 1) / PANEL * PANEL * n_k;
 }
 
-/* LANES outputs from n on, k by k, to `to` with a pitch of PANEL. */
+/* LANES outputs, k by k, to `to` with a pitch of PANEL; past n_outputs the last one again. */
 VEC_INLINE void outputs_pack_nk(const float *w, rgt_int64 ld, rgt_int64 n_k, rgt_int64 n_outputs, float *to) {
-  vf a[LANES];
-  for (rgt_int64 k = 0; k < n_k; k += LANES) {
-    const rgt_int64 left = n_k - k < LANES ? n_k - k : LANES;
-    UNROLL
-    for (int i = 0; i < LANES; i++)
-      a[i] = i >= n_outputs ? vf_zero() : left == LANES ? vf_load(w + i * ld + k) : vf_load_part(w + i * ld + k, left);
-    vf_transpose(a);
-    UNROLL
-    for (int i = 0; i < LANES; i++)
-      if (i < left) vf_store(to + (k + i) * PANEL, a[i]);
-  }
+  const float *row[LANES];
+  UNROLL
+  for (int i = 0; i < LANES; i++) row[i] = w + (i < n_outputs ? i : n_outputs - 1) * ld;
+  vf_rows_to_columns(row, n_k, to, PANEL);
 }
 
-/* One panel of n_n outputs (what is past it becomes zeros) from column or row 0 of w. */
+/* One panel of n_n outputs from column or row 0 of w; what it holds past them is not used. */
 static __attribute__((noinline, unused)) void outputs_pack_panel(int layout_kn, const float *w, rgt_int64 ld, rgt_int64 n_k,
                                                                  rgt_int64 n_n, float *to) {
   if (!layout_kn) {

@@ -8,43 +8,14 @@ enum { TILE = VECTORS * LANES };
 
 /* x of the tile's rows, transposed. row[j] for j < vectors * LANES; vectors is a constant. */
 VEC_INLINE void rows_pack(const float *const *row, int vectors, rgt_int64 n_k, float *xt) {
-  for (int v = 0; v < vectors; v++, row += LANES, xt += LANES) {
-    vf a[LANES];
-    rgt_int64 k = 0;
-    for (; k + LANES <= n_k; k += LANES) {
-      UNROLL
-      for (int i = 0; i < LANES; i++) a[i] = vf_load(row[i] + k);
-      vf_transpose(a);
-      UNROLL
-      for (int i = 0; i < LANES; i++) vf_store(xt + (k + i) * TILE, a[i]);
-    }
-    if (k < n_k) {
-      UNROLL
-      for (int i = 0; i < LANES; i++) a[i] = vf_load_part(row[i] + k, n_k - k);
-      vf_transpose(a);
-      UNROLL
-      for (int i = 0; i < LANES; i++)
-        if (k + i < n_k) vf_store(xt + (k + i) * TILE, a[i]);
-    }
-  }
+  for (int v = 0; v < vectors; v++) vf_rows_to_columns(row + v * LANES, n_k, xt + v * LANES, TILE);
 }
 
-/* yt[n_n <= LANES columns][TILE] to column 0 of the first n_rows rows. */
-VEC_INLINE void rows_unpack(const float *yt, rgt_int64 n_n, rgt_int64 n_rows, float *const *row) {
-  for (rgt_int64 first = 0; first < n_rows; first += LANES) {
-    vf a[LANES];
-    UNROLL
-    for (int i = 0; i < LANES; i++) a[i] = i < n_n ? vf_load(yt + i * TILE + first) : vf_zero();
-    vf_transpose(a);
-    UNROLL
-    for (int i = 0; i < LANES; i++) {
-      if (first + i >= n_rows) break;
-      if (n_n == LANES)
-        vf_store(row[first + i], a[i]);
-      else
-        vf_store_part(row[first + i], a[i], n_n);
-    }
-  }
+/* yt[n_n][TILE] to columns from `at` on of the first n_rows rows. */
+VEC_INLINE void rows_unpack(const float *yt, rgt_int64 n_n, rgt_int64 n_rows, float *const *row, rgt_int64 at) {
+  rgt_int64 i = 0;
+  for (; i + LANES <= n_rows; i += LANES) vf_columns_to_rows(yt + i, TILE, n_n, LANES, row + i, at);
+  if (i < n_rows) vf_columns_to_rows(yt + i, TILE, n_n, n_rows - i, row + i, at);
 }
 
 /* n <= BLOCK outputs for vectors * LANES rows over n_k values; vectors and n are constants. Weight (n, k) is at w[n * ld_n + k
