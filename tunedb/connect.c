@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #define JOURNAL_WAIT_MS 1000
 #define CHECKED_PAGES 256 /* files up to a megabyte are checked whole when opened: a few milliseconds */
@@ -265,7 +264,7 @@ rgt_status rgt__connect_file(rgt__tunedb *db, rgt__error *err) {
   if (status) return status;
   if (!exists && (db->flags & (RGT_TUNEDB_READ_ONLY | RGT_TUNEDB_MUST_EXIST)))
     return rgt__error_set(err, RGT_EDB, "%s: no such file", db->path);
-  if (exists && !(db->flags & RGT_TUNEDB_OWN_PLACE) && access(db->path, R_OK) == 0 && !rgt__path_holds_database(db->path))
+  if (exists && !(db->flags & RGT_TUNEDB_OWN_PLACE) && !rgt__path_holds_database(db->path))
     return rgt__error_set(err, RGT_EDB, "%s: is no tuned database, and stays as it is; name another file, or one to be made",
                           db->path);
   if (!exists) status = rgt__path_create(db->path, err);

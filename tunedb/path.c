@@ -73,10 +73,10 @@ int rgt__path_holds_database(const char *path) {
                                       RGT_TUNEDB_APPLICATION_ID >> 8 & 255, RGT_TUNEDB_APPLICATION_ID & 255};
   char page[4096];
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  if (fd < 0) return 0;
+  if (fd < 0) return 1;
   ssize_t n = read(fd, page, sizeof page);
   close(fd);
-  if (n <= 0) return n == 0;
+  if (n <= 0) return 1;
   if (memcmp(page, magic, (size_t)(n < 16 ? n : 16)) == 0) return 1;
   if (n >= 72 && memcmp(page + 68, id, sizeof id) == 0) return 1;
   return memmem(page, (size_t)n, schema, sizeof schema - 1) != NULL;

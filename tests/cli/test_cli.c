@@ -379,7 +379,7 @@ static void tune_remembers(void **unused) {
   char winner[RGT_VARIANT_TEXT_MAX];
   json_t *o, *one;
   (void)unused;
-  expect(run("tune " SMALL " --rows 8,5 --budget 3 --device cpu --json"), 0);
+  expect(run("tune " SMALL " --rows 8,5 --budget 600 --device cpu --json"), 0);
   assert_non_null(strstr(text_err, "ragtune: --rows 8 and 5 share the bucket 8; it is tuned once\n"));
   o = expect_json("tune", tune_keys);
   expect_members(json_object_get(o, "results"), result_keys);
@@ -392,7 +392,7 @@ static void tune_remembers(void **unused) {
   snprintf(winner, sizeof winner, "%s", json_string_value(json_object_get(one, "winner")));
   json_decref(o);
 
-  expect(run("tune " SMALL " --rows 8 --budget 3 --device cpu --json --quiet"), 0);
+  expect(run("tune " SMALL " --rows 8 --budget 600 --device cpu --json --quiet"), 0);
   assert_string_equal(text_err, "");
   o = expect_json("tune", tune_keys);
   one = json_array_get(json_object_get(o, "results"), 0);
@@ -434,11 +434,18 @@ static void broken_databases_end_in_3(void **unused) {
   FILE *file = fopen(at("broken.db"), "wb");
   (void)unused;
   assert_non_null(file);
-  for (int i = 0; i < 8192; i++) fputc("not a database, "[i % 16], file);
+  for (int i = 0; i < 8192; i++) fputc("SQLite format 3"[i % 16], file); /* it was one */
   fclose(file);
   expect(run("db check --db %s", at("broken.db")), 3);
   assert_string_equal(text_out, "");
   assert_non_null(strstr(text_err, "broken.db was not sound"));
+  file = fopen(at("notes.txt"), "w");
+  assert_non_null(file);
+  fputs("my notes\n", file);
+  fclose(file);
+  expect(run("db check --db %s", at("notes.txt")), 3); /* somebody's own file, named by mistake */
+  assert_non_null(strstr(text_err, "notes.txt: is no tuned database, and stays as it is"));
+  assert_int_equal(access(at("notes.txt"), F_OK), 0);
   expect(run("db list --json --db %s", home), 3); /* a folder */
   assert_string_equal(text_out, "");
   assert_non_null(strstr(text_err, "could not be used"));

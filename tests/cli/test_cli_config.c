@@ -103,7 +103,7 @@ static void every_op_and_skew_is_tuned(void **unused) {
   expect_words(text_out, ": 0 buckets tuned, 8 stored before, 0 infeasible, 0 skipped\nstored in ");
   assert_null(strstr(strstr(text_out, "stored in ") + 1, "stored in ")); /* once */
 
-  expect(run("--op %s --rows 8 --skew one --device cpu --db %s --json --quiet", FIRST, at("a.db")), 0);
+  expect(run("--op %s --rows 8 --skew one --device cpu --space %s --db %s --json --quiet", FIRST, space, at("a.db")), 0);
   o = expect_json("tune", (const char *const[]){"results", NULL}); /* the same as for the single op */
   assert_true(json_is_true(json_object_get(json_array_get(json_object_get(o, "results"), 0), "hit")));
   json_decref(o);

@@ -6,11 +6,6 @@
 #else
 #define VF_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (vi){__VA_ARGS__})
 #endif
-#if defined __clang__ || __GNUC__ >= 12
-#define RGT_HAS_CONCATENATE 1 /* __builtin_shufflevector to a longer vector */
-#else
-#define RGT_HAS_CONCATENATE 0
-#endif
 
 /* unpack: a and b interleaved, the low or the high half of each 4 lanes; pair: the low or the high two of each 4 lanes. */
 #if LANES == 4
@@ -60,41 +55,81 @@ VEC_INLINE vf vf_sums(const vf a[LANES]) {
 typedef float v4 __attribute__((vector_size(16)));
 typedef float v4_mem __attribute__((vector_size(16), aligned(4), may_alias));
 
-/* Quarter q of v (4 floats) to p. */
-VEC_INLINE void vf_store_quarter(float *p, vf v, int q) {
-  float t[LANES];
-  vf_store(t, v); /* leaves no store behind: q is a constant */
-  *(v4_mem *)p = *(const v4_mem *)(t + 4 * q);
-}
-
-/* Four floats from each of LANES places, place 4 q + i to quarter q of a[i]. Inserting from memory takes no shuffle. */
-VEC_INLINE void vf_load_quarters(const float *const *place, rgt_int64 at, vf a[4]) {
-  UNROLL
-  for (int i = 0; i < 4; i++) {
-    v4 q0 = *(const v4_mem *)(place[i] + at);
+/* Four lanes as one, by number (a constant): taken out into memory, or put in from memory, neither costs a shuffle. */
 #if LANES == 4
-    a[i] = q0;
-#elif RGT_HAS_CONCATENATE
-    v4 q1 = *(const v4_mem *)(place[4 + i] + at);
-#if LANES == 8
-    a[i] = __builtin_shufflevector(q0, q1, 0, 1, 2, 3, 4, 5, 6, 7);
-#else
-    v4 q2 = *(const v4_mem *)(place[8 + i] + at), q3 = *(const v4_mem *)(place[12 + i] + at);
-    a[i] = __builtin_shufflevector(__builtin_shufflevector(q0, q1, 0, 1, 2, 3, 4, 5, 6, 7),
-                                   __builtin_shufflevector(q2, q3, 0, 1, 2, 3, 4, 5, 6, 7), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
-                                   11, 12, 13, 14, 15);
+#define VF_WIDEN(q) (q)
+#define VF_GET(v, i) (v)
+#define VF_PUT(v, q, i) (q)
+#elif defined __clang__ && LANES == 8
+#define VF_WIDEN(q) __builtin_shufflevector(q, q, 0, 1, 2, 3, -1, -1, -1, -1)
+#define VF_GET(v, i) __builtin_shufflevector(v, v, 4 * (i), 4 * (i) + 1, 4 * (i) + 2, 4 * (i) + 3)
+#define VF_PUT(v, q, i) __builtin_shufflevector(v, VF_WIDEN(q), 0, 1, 2, 3, 8, 9, 10, 11) /* i is 1 */
+#elif defined __AVX__ && LANES == 8
+#define VF_WIDEN(q) __builtin_ia32_ps256_ps(q)
+#define VF_GET(v, i) __builtin_ia32_vextractf128_ps256(v, i)
+#define VF_PUT(v, q, i) __builtin_ia32_vinsertf128_ps256(v, q, i)
+#elif defined __AVX512F__ && LANES == 16 && !defined __clang__
+#define VF_WIDEN(q) __builtin_ia32_ps512_ps(q)
+#define VF_GET(v, i) __builtin_ia32_extractf32x4_mask(v, i, (v4){0}, -1)
+#define VF_PUT(v, q, i) __builtin_ia32_insertf32x4_mask(v, q, i, v, -1)
+#elif defined __AVX512F__ && LANES == 16
+#define VF_WIDEN(q) __builtin_shufflevector(q, q, 0, 1, 2, 3, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1)
+#define VF_GET(v, i) __builtin_shufflevector(v, v, 4 * (i), 4 * (i) + 1, 4 * (i) + 2, 4 * (i) + 3)
+#define VF_PUT(v, q, i) __builtin_ia32_insertf32x4(v, q, i)
 #endif
-#else
-    float t[LANES];
-    *(v4_mem *)t = q0;
-    for (int q = 1; q < LANES / 4; q++) *(v4_mem *)(t + 4 * q) = *(const v4_mem *)(place[4 * q + i] + at);
-    a[i] = vf_load(t);
+
+VEC_INLINE void vf_store_four(float *p, vf v, int i) {
+#ifdef VF_GET
+  switch (i) {
+  case 0:
+    *(v4_mem *)p = VF_GET(v, 0);
+    break;
+#if LANES >= 8
+  case 1:
+    *(v4_mem *)p = VF_GET(v, 1);
+    break;
+#endif
+#if LANES == 16
+  case 2:
+    *(v4_mem *)p = VF_GET(v, 2);
+    break;
+  case 3:
+    *(v4_mem *)p = VF_GET(v, 3);
+    break;
 #endif
   }
+#else
+  float t[LANES];
+  vf_store(t, v);
+  *(v4_mem *)p = *(const v4_mem *)(t + 4 * i);
+#endif
 }
 
-/* Every 4 x 4 block that quarter q of a[0 .. 3] is: transposed. */
-VEC_INLINE void vf_transpose_quarters(vf a[4]) {
+/* Lanes 4 i .. 4 i + 3 from place[4 * i] + at. */
+VEC_INLINE vf vf_load_fours(const float *const *place, rgt_int64 at) {
+#ifdef VF_PUT
+  v4 four = *(const v4_mem *)(place[0] + at);
+  vf v = VF_WIDEN(four);
+#if LANES >= 8
+  four = *(const v4_mem *)(place[4] + at);
+  v = VF_PUT(v, four, 1);
+#endif
+#if LANES == 16
+  four = *(const v4_mem *)(place[8] + at);
+  v = VF_PUT(v, four, 2);
+  four = *(const v4_mem *)(place[12] + at);
+  v = VF_PUT(v, four, 3);
+#endif
+  return v;
+#else
+  float t[LANES];
+  for (int i = 0; i < LANES; i += 4) *(v4_mem *)(t + i) = *(const v4_mem *)(place[i] + at);
+  return vf_load(t);
+#endif
+}
+
+/* Four lanes of each of a[0 .. 3] are a 4 x 4 block: each is transposed. */
+VEC_INLINE void vf_transpose_fours(vf a[4]) {
   vf low01 = VF_UNPACK_LOW(a[0], a[1]), high01 = VF_UNPACK_HIGH(a[0], a[1]);
   vf low23 = VF_UNPACK_LOW(a[2], a[3]), high23 = VF_UNPACK_HIGH(a[2], a[3]);
   a[0] = VF_PAIR_LOW(low01, low23);
@@ -116,8 +151,9 @@ VEC_INLINE void vf_rows_to_columns(const float *const *row, rgt_int64 n_k, float
   for (rgt_int64 next = 0; next < n_k; next += 4) {
     const rgt_int64 k = next + 4 <= n_k ? next : n_k - 4;
     vf a[4];
-    vf_load_quarters(row, k, a);
-    vf_transpose_quarters(a);
+    UNROLL
+    for (int i = 0; i < 4; i++) a[i] = vf_load_fours(row + i, k);
+    vf_transpose_fours(a);
     UNROLL
     for (int i = 0; i < 4; i++) vf_store(to + (k + i) * pitch, a[i]);
   }
@@ -136,9 +172,9 @@ VEC_INLINE void vf_columns_to_rows(const float *from, rgt_int64 pitch, rgt_int64
     vf a[4];
     UNROLL
     for (int i = 0; i < 4; i++) a[i] = vf_load(from + (n + i) * pitch);
-    vf_transpose_quarters(a);
+    vf_transpose_fours(a);
     UNROLL
     for (int i = 0; i < LANES; i++)
-      if (i < n_rows) vf_store_quarter(row[i] + at + n, a[i % 4], i / 4);
+      if (i < n_rows) vf_store_four(row[i] + at + n, a[i % 4], i / 4);
   }
 }
