@@ -1,6 +1,7 @@
 /* device_cpu.c -- the processor as a device: the machine's C compiler, dlopen of the result, the process's thread pool. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@
 #include "runtime/cpu_compile.h"
 #include "runtime/cpu_features.h"
 #include "runtime/thread_pool.h"
+
+enum { CODE_MAX = 256 << 20 };
 
 typedef void (*kernel_fn)(const rgt_kargs *, void *, int, rgt_int64, rgt_int64);
 
@@ -56,23 +59,48 @@ static void fresh_fd_path(int fd, char *path, size_t size) {
   snprintf(path + n, size - n, "/fd/%d", fd);
 }
 
-/* dlopen wants a file: bytes that have none get an anonymous one. */
-static void *open_bytes(const void *code, size_t bytes, rgt__error *err) {
-  char path[128];
+/* Writes to fd, loads it under the name `path`, closes fd. */
+static void *open_written(int fd, const char *path, const void *code, size_t bytes, rgt__error *err) {
   void *library = NULL;
-  int fd = memfd_create("ragtune", MFD_CLOEXEC);
-  if (fd < 0) {
-    rgt__error_set(err, RGT_EIO, "no memory file for compiled code: %s", strerror(errno));
-    return NULL;
-  }
   if (write(fd, code, bytes) != (ssize_t)bytes) {
     rgt__error_set(err, RGT_EIO, "no room for %zu bytes of compiled code: %s", bytes, strerror(errno));
   } else {
-    fresh_fd_path(fd, path, sizeof path);
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) rgt__error_set(err, RGT_EIO, "compiled code cannot be loaded: %s", dlerror());
   }
   close(fd);
+  return library;
+}
+
+/* dlopen wants a file: bytes that have none get an anonymous one, which needs /proc for a name but no folder that allows
+ * programs; else a scratch file. */
+static void *open_bytes(const cpu_device *d, const void *code, size_t bytes, rgt__error *err) {
+  char path[sizeof d->compiler.scratch + 32];
+  int fd = memfd_create("ragtune", MFD_CLOEXEC);
+  if (fd >= 0) {
+    fresh_fd_path(fd, path, sizeof path);
+    void *library = open_written(fd, path, code, bytes, err);
+    if (library) return library;
+  }
+  snprintf(path, sizeof path, "%s/ragtune-XXXXXX", d->compiler.scratch);
+  fd = mkostemp(path, O_CLOEXEC);
+  if (fd < 0) {
+    rgt__error_set(err, RGT_EIO, "%s: no scratch file for compiled code: %s", d->compiler.scratch, strerror(errno));
+    return NULL;
+  }
+  void *library = open_written(fd, path, code, bytes, err);
+  unlink(path);
+  return library;
+}
+
+/* A folder may forbid programs (noexec): then its file is loaded as bytes. */
+static void *open_path(const cpu_device *d, const char *path, rgt__error *err) {
+  rgt__buffer code = {0};
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library) return library;
+  rgt__error_set(err, RGT_EIO, "%s cannot be loaded: %s", path, dlerror());
+  if (rgt__file_read(path, CODE_MAX, &code, NULL) == RGT_OK && code.data) library = open_bytes(d, code.data, code.size, NULL);
+  rgt__buffer_free(&code);
   return library;
 }
 
@@ -87,12 +115,8 @@ static rgt_status cpu_load(rgt__device *d, const char *code_path, const void *co
                            const rgt__program *program, rgt__module **out, rgt__error *err) {
   rgt__module *m = rgt__alloc_zero(1, sizeof *m);
   if (!m) return rgt__error_nomem(err, sizeof *m);
-  if (code_path) {
-    m->library = dlopen(code_path, RTLD_NOW | RTLD_LOCAL);
-    if (!m->library) rgt__error_set(err, RGT_EIO, "%s cannot be loaded: %s", code_path, dlerror());
-  } else {
-    m->library = open_bytes(code, code_bytes, err);
-  }
+  const cpu_device *c = (const cpu_device *)d;
+  m->library = code_path ? open_path(c, code_path, err) : open_bytes(c, code, code_bytes, err);
   rgt_status status = m->library ? RGT_OK : RGT_EIO;
   for (int i = 0; i < program->n_steps && status == RGT_OK; i++) {
     if (program->steps[i].kind != RGT_STEP_KERNEL) continue;
