@@ -1,0 +1,224 @@
+/* test_cpu_templates.c -- variants of the CPU's families: right by both passes, and one set of bits for each numeric class. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runtime/callable.h"
+#include "runtime/cpu_features.h"
+
+enum { SAMPLE = 5, ROWS = 300 };
+
+struct surroundings {
+  rgt__environment env;
+  rgt__device *device;
+  rgt__sources *sources;
+  rgt__families *families;
+  rgt__code_cache *cache;
+  char stamp[512], toolchain[512];
+};
+
+static int open_all(void **state) {
+  struct surroundings *s = calloc(1, sizeof *s);
+  rgt__error err;
+  if (!s || rgt__environment_read(&s->env, &err) != RGT_OK) return -1;
+  const rgt__device_options options = {.env = &s->env, .threads = 2};
+  if (rgt__device_cpu_open(&options, &s->device, &err) != RGT_OK) return -1;
+  s->device->ops->compiler_stamp(s->device, s->stamp, sizeof s->stamp);
+  if (s->stamp[0] && s->device->ops->toolchain(s->device, s->toolchain, sizeof s->toolchain, &err) != RGT_OK) return -1;
+  if (rgt__sources_open(NULL, &s->sources, &err) != RGT_OK || rgt__code_cache_open(NULL, &s->cache, &err) != RGT_OK) return -1;
+  if (rgt__families_open(s->sources, &s->families, &err) != RGT_OK) return -1;
+  *state = s;
+  return 0;
+}
+
+static int close_all(void **state) {
+  struct surroundings *s = *state;
+  rgt__families_free(s->families);
+  rgt__code_cache_free(s->cache);
+  rgt__sources_free(s->sources);
+  s->device->ops->close(s->device);
+  rgt__environment_free(&s->env);
+  free(s);
+  return 0;
+}
+
+/* ---- one variant on one problem ---- */
+
+struct run {
+  rgt__problem problem;
+  rgt_int64 n_errors, first_error;
+  rgt_kargs k;
+};
+
+static void run_new(struct run *r, const rgt_op_desc *op) {
+  rgt__error err;
+  const rgt__problem_options o = {.kind = RGT_PROBLEM_BOUND, .rows = ROWS, .skew = RGT_SKEW_ZIPF, .masked = 0.1, .seed = 5};
+  memset(r, 0, sizeof *r);
+  assert_int_equal(rgt__problem_make(op, &o, &r->problem, &err), RGT_OK);
+  const int mlp = op->kind == RGT_MLP, kn = op->layout == RGT_KN;
+  const int64_t n1 = mlp ? op->n_hidden : op->n_out;
+  r->k = (rgt_kargs){.x = r->problem.x,
+                     .index = r->problem.index,
+                     .w1 = r->problem.w1,
+                     .b1 = r->problem.b1,
+                     .w2 = r->problem.w2,
+                     .b2 = r->problem.b2,
+                     .ld_x = op->n_in,
+                     .ld_y = op->n_out,
+                     .ld_w1 = kn ? n1 : op->n_in,
+                     .ld_w2 = kn ? op->n_out : op->n_hidden,
+                     .stride_w1 = op->n_in * n1,
+                     .stride_w2 = op->n_hidden * op->n_out,
+                     .stride_b1 = n1,
+                     .stride_b2 = op->n_out,
+                     .rows = r->problem.rows,
+                     .groups = op->groups,
+                     .x_div = 1,
+                     .n_index_errors = &r->n_errors,
+                     .first_index_error = &r->first_error};
+}
+
+static float *run_y(struct run *r, const rgt__callable *c, int64_t n) {
+  rgt__error err;
+  float *y = malloc((size_t)n * sizeof *y);
+  assert_non_null(y);
+  memset(y, 0xff, (size_t)n * sizeof *y);
+  r->k.y = y;
+  r->first_error = INT64_MAX;
+  if (c->run(c->self, c->device, &r->k, &err) != RGT_OK) fail_msg("%s", err.text);
+  assert_int_equal(r->n_errors, 0);
+  return y;
+}
+
+static void make(struct surroundings *s, const rgt__candidate_maker *m, const rgt__variant *v, const rgt_op_desc *op,
+                 rgt__candidate *c) {
+  rgt__error err;
+  if (rgt__candidate_render(m, v, op, c, &err) != RGT_OK) fail_msg("%s", err.text);
+  assert_int_equal(c->outcome, RGT_TRIAL_OK);
+  if (rgt__candidate_compile(m, c, 0, &err) != RGT_OK) fail_msg("%s: %s", c->text, err.text);
+  if (c->outcome != RGT_TRIAL_OK) fail_msg("%s: %s", c->text, c->reason);
+  if (rgt__candidate_load(m, c, &err) != RGT_OK) fail_msg("%s: %s", c->text, err.text);
+  assert_ptr_equal(m->device, s->device);
+}
+
+/* Bits of y by class, of the first variant of that class. */
+struct class_bits {
+  char name[RGT_NAME_MAX];
+  float *y;
+};
+
+static void check_class(struct class_bits bits[8], const rgt__candidate *c, float *y, int64_t n) {
+  int i = 0;
+  while (bits[i].y && strcmp(bits[i].name, c->numeric.class_name) != 0) i++;
+  assert_true(i < 7);
+  if (bits[i].y) {
+    if (memcmp(bits[i].y, y, (size_t)n * sizeof *y) != 0) fail_msg("%s: other bits than class %s", c->text, bits[i].name);
+    free(y);
+    return;
+  }
+  snprintf(bits[i].name, sizeof bits[i].name, "%s", c->numeric.class_name);
+  bits[i].y = y;
+}
+
+static void check_right(rgt__verify *verify, rgt__candidate *c, rgt_weight_form form, rgt__device *device) {
+  rgt__error err;
+  rgt__verify_result result;
+  rgt__candidate_callable self = {.candidate = c, .form = form};
+  rgt__callable callable = rgt__callable_candidate(&self, device);
+  if (rgt__verify_exact(verify, &callable, &result, &err) != RGT_OK) fail_msg("%s: %s", c->text, err.text);
+  if (result.status != RGT_OK) fail_msg("%s: exact: %s", c->text, result.reason);
+  if (rgt__verify_bound(verify, &callable, &c->numeric, &result, &err) != RGT_OK) fail_msg("%s: %s", c->text, err.text);
+  if (result.status != RGT_OK) fail_msg("%s: bound: %s", c->text, result.reason);
+  assert_true(self.n_runs > 0);
+}
+
+/* check_op -- the default and a seeded sample of the op's space on a target. The activation is none or relu: the exact pass
+ * takes it as it is. */
+static void check_op(struct surroundings *s, const char *text, const char *target_name, rgt_weight_form form) {
+  rgt__error err;
+  rgt_op_desc op;
+  rgt__space space;
+  rgt__verify *verify;
+  struct class_bits bits[8] = {{.y = NULL}};
+  struct run r;
+  rgt__candidate_maker m = {.families = s->families,
+                            .device = s->device,
+                            .cache = s->cache,
+                            .toolchain = s->toolchain,
+                            .facts = {.form = form, .align_bytes = 4}};
+  assert_int_equal(rgt__op_parse(text, &op, &err), RGT_OK);
+  assert_int_equal(rgt__cpu_target_by_name(target_name, &m.target, &err), RGT_OK);
+  if (rgt__space_enumerate(s->families, &op, &m.target, NULL, NULL, 0, &space, &err) != RGT_OK) fail_msg("%s", err.text);
+  assert_in_range(space.n, 10, 90);
+  rgt__space_sample(&space, SAMPLE, 11);
+  const rgt__verify_plan plan = {.op = op, .form = form, .rows = 256, .seed = 3};
+  assert_int_equal(rgt__verify_open(&plan, &verify, &err), RGT_OK);
+  run_new(&r, &op);
+  for (int i = 0; i < space.n; i++) {
+    rgt__candidate c = {0};
+    make(s, &m, &space.variants[i], &op, &c);
+    check_right(verify, &c, form, s->device);
+    if (form == RGT_STACKED) {
+      rgt__candidate_callable self = {.candidate = &c, .form = form};
+      rgt__callable callable = rgt__callable_candidate(&self, s->device);
+      check_class(bits, &c, run_y(&r, &callable, ROWS * op.n_out), ROWS * op.n_out);
+      assert_int_equal(self.n_runs, 1);
+    }
+    rgt__candidate_free(s->device, &c);
+  }
+  for (int i = 0; i < 8; i++) free(bits[i].y);
+  rgt__problem_free(&r.problem);
+  rgt__verify_free(verify);
+  rgt__space_free(&space);
+}
+
+static void on_targets(struct surroundings *s, const char *text, rgt_weight_form form) {
+  rgt__error err;
+  rgt__target here;
+  if (!s->stamp[0]) skip(); /* no compiler */
+  assert_int_equal(rgt__cpu_target(NULL, &here, &err), RGT_OK);
+  check_op(s, text, here.name, form);
+  if (strcmp(here.name, "x86-64-avx512") == 0) check_op(s, text, "x86-64-avx2", form);
+}
+
+static void test_question(void **state) {
+  on_targets(*state, "mlp:10-20-5:g3:f32:relu:b12:nk:i64", RGT_STACKED);
+}
+static void test_question_kn(void **state) {
+  on_targets(*state, "mlp:10-20-5:g3:f32:relu:b12:kn:i64", RGT_POINTERS);
+}
+static void test_odd_dims(void **state) {
+  on_targets(*state, "mlp:13-37-3:g40:f32:none:b2:kn:i32", RGT_STACKED);
+}
+static void test_tiny(void **state) {
+  on_targets(*state, "linear:1-1:g2:f32:none:b0:nk:i64", RGT_STACKED);
+}
+
+/* More values than a tile takes at a time, more outputs than a chunk or a panel, weights past what is packed whole. */
+static void test_blocked(void **state) {
+  on_targets(*state, "linear:1100-70:g2:f32:relu:b1:nk:i32", RGT_STACKED);
+}
+static void test_blocked_kn(void **state) {
+  on_targets(*state, "mlp:9-530-131:g2:f32:relu:b1:kn:i64", RGT_STACKED);
+}
+
+static void test_plain(void **state) {
+  struct surroundings *s = *state;
+  if (!s->stamp[0]) skip();
+  check_op(s, "mlp:10-20-5:g3:f32:relu:b12:nk:i64", "plain", RGT_STACKED);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_question), cmocka_unit_test(test_question_kn), cmocka_unit_test(test_odd_dims),
+      cmocka_unit_test(test_tiny),     cmocka_unit_test(test_blocked),     cmocka_unit_test(test_blocked_kn),
+      cmocka_unit_test(test_plain),
+  };
+  return cmocka_run_group_tests(tests, open_all, close_all);
+}
