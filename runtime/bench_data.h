@@ -8,9 +8,10 @@
 typedef struct rgt__bench_data {
   rgt__problem problem; /* on the host */
   rgt_kargs k;          /* device memory */
-  void *memory[12];     /* what k points to; owned */
-  int n_memory;
-  void *workspace;
+  void *memory;         /* one block for all that k points to; owned */
+  char *placed;         /* in it, at a page's begin: NULL while sizes are added up */
+  size_t used;
+  void *workspace_memory, *workspace; /* the same for the workspace */
   int64_t workspace_bytes;
 } rgt__bench_data;
 

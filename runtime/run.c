@@ -108,7 +108,7 @@ static rgt_status run_builtin(rgt_op *op, const rgt_kargs *k) {
   builtin_job job = {op, k};
   double work =
       (double)k->rows * (double)(op->desc.n_in + op->desc.n_out) * (double)(op->desc.n_hidden ? op->desc.n_hidden : 1);
-  int64_t n_parts = work < 50000 ? 1 : info->n_threads;
+  int64_t n_parts = work < 250000 ? 1 : info->n_threads;
   if (n_parts > k->rows) n_parts = k->rows;
   rgt__pool_run(info->n_threads, n_parts, builtin_part, &job);
   return RGT_OK;

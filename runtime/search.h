@@ -32,6 +32,9 @@ typedef struct rgt__search_setup {
   void *report_user;
 } rgt__search_setup;
 
+/* seed of data and order where the caller names none: a signature is always tuned on the same rows */
+#define RGT_SEARCH_SEED ((uint64_t)20260101)
+
 double rgt__search_now(void); /* seconds, monotonic */
 
 /* rgt__search_run -- one signature until deadline_s (rgt__search_now's clock). Fills counts, times, status and reason of

@@ -2,8 +2,9 @@
  *
  * One job at a time. Its state is one word: generation, a closed bit, and how many helpers joined. A helper joins by
  * compare-and-swap only while the job is open, so the caller closes the job when the parts run out and waits for those
- * that joined, never for one that is still asleep. Helpers spin for a microsecond or two, so that the steps of one call
- * follow each other without a wake-up, and then sleep: a pool that spins for long hurts its host (two cores, two pools).
+ * that joined, never for one that is still asleep. Helpers spin for a few dozen microseconds,
+ * so that the steps of a call, and calls in a row, follow each other without a wake-up (which costs 5 to 10 us on a virtual
+ * machine, more than a small call), and then sleep: a pool that spins for long hurts its host (two cores, two pools).
  */
 #include "runtime/thread_pool.h"
 
@@ -11,9 +12,13 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { HELPERS_MAX = 255, SPINS = 64 };
+enum { HELPERS_MAX = 255 };
+
+#define HELPER_SPIN_NS 30000  /* from the end of a job to sleep */
+#define CALLER_SPIN_NS 100000 /* from its own last part to sleep, while helpers work on theirs */
 
 #define STATE_GENERATION ((uint64_t)1 << 17)
 #define STATE_CLOSED ((uint64_t)1 << 16)
@@ -30,13 +35,21 @@ static struct {
   rgt__pool_fn fn;
   void *user;
   int64_t n_parts;
-  atomic_int_fast64_t next_part;
+  int n_threads; /* of the job: the caller is 0, helper i is i + 1 */
   int n_invited;
 } pool = {.in_use = PTHREAD_MUTEX_INITIALIZER,
           .sleep = PTHREAD_MUTEX_INITIALIZER,
           .wake = PTHREAD_COND_INITIALIZER,
           .finished = PTHREAD_COND_INITIALIZER,
           .state = STATE_CLOSED};
+
+/* A thread's own parts, [low, high) in one word: it takes them from the low end, others steal from the high end. The same call
+ * again gives a thread the same parts, so that what it read and wrote is still in its cache. */
+typedef struct share {
+  _Alignas(64) atomic_uint_fast64_t range; /* high << 32 | low */
+} share;
+
+static share shares[HELPERS_MAX + 1];
 
 int rgt__pool_affinity(void) {
   cpu_set_t set;
@@ -55,11 +68,43 @@ static void relax(void) {
 #endif
 }
 
-static void take_parts(void) {
+static int64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* A bounded spin: while (spin(&s, limit_ns)) if (what is waited for) break; The clock is read every 16 turns only. */
+typedef struct spinner {
+  int n;
+  int64_t end_ns;
+} spinner;
+
+static int spin(spinner *s, int64_t limit_ns) {
+  relax();
+  if (++s->n % 16) return 1;
+  if (!s->end_ns) s->end_ns = now_ns() + limit_ns;
+  return now_ns() < s->end_ns;
+}
+
+/* One part of a share, from its low or its high end; -1 when there is none left. */
+static int64_t take_part(share *from, int own) {
+  uint64_t range = atomic_load_explicit(&from->range, memory_order_relaxed);
   for (;;) {
-    int64_t part = atomic_fetch_add_explicit(&pool.next_part, 1, memory_order_relaxed);
-    if (part >= pool.n_parts) return;
-    pool.fn(pool.user, part, pool.n_parts);
+    uint64_t low = range & UINT32_MAX, high = range >> 32;
+    if (low >= high) return -1;
+    uint64_t rest = own ? high << 32 | (low + 1) : (high - 1) << 32 | low;
+    if (atomic_compare_exchange_weak_explicit(&from->range, &range, rest, memory_order_relaxed, memory_order_relaxed))
+      return (int64_t)(own ? low : high - 1);
+  }
+}
+
+static void take_parts(int self) {
+  int64_t part;
+  while ((part = take_part(&shares[self], 1)) >= 0) pool.fn(pool.user, part, pool.n_parts);
+  for (int i = 1; i < pool.n_threads; i++) {
+    share *other = &shares[(self + i) % pool.n_threads];
+    while ((part = take_part(other, 0)) >= 0) pool.fn(pool.user, part, pool.n_parts);
   }
 }
 
@@ -72,11 +117,11 @@ static int join(uint64_t state) {
 }
 
 static uint64_t wait_for_job(uint64_t seen) {
-  for (int i = 0; i < SPINS; i++) {
+  spinner s = {0, 0};
+  do {
     uint64_t state = atomic_load_explicit(&pool.state, memory_order_acquire);
     if (state / STATE_GENERATION != seen) return state;
-    relax();
-  }
+  } while (spin(&s, HELPER_SPIN_NS));
   pthread_mutex_lock(&pool.sleep);
   uint64_t state;
   pool.n_sleeping++;
@@ -94,7 +139,7 @@ static void *helper_main(void *arg) {
     uint64_t state = seen == UINT64_MAX ? atomic_load(&pool.state) : wait_for_job(seen);
     seen = state / STATE_GENERATION;
     if (!join(state)) continue;
-    if (self < pool.n_invited) take_parts();
+    if (self < pool.n_invited) take_parts(self + 1);
     pthread_mutex_lock(&pool.sleep);
     atomic_fetch_add_explicit(&pool.n_left, 1, memory_order_release);
     pthread_cond_signal(&pool.finished);
@@ -146,7 +191,11 @@ static void open_job(int n_helpers, int64_t n_parts, rgt__pool_fn fn, void *user
   pool.user = user;
   pool.n_parts = n_parts;
   pool.n_invited = n_helpers;
-  atomic_store_explicit(&pool.next_part, 0, memory_order_relaxed);
+  pool.n_threads = n_helpers + 1;
+  for (int i = 0; i <= n_helpers; i++) {
+    uint64_t low = (uint64_t)(n_parts * i / (n_helpers + 1)), high = (uint64_t)(n_parts * (i + 1) / (n_helpers + 1));
+    atomic_store_explicit(&shares[i].range, high << 32 | low, memory_order_relaxed);
+  }
   atomic_store_explicit(&pool.n_left, 0, memory_order_relaxed);
   uint64_t generation = atomic_load_explicit(&pool.state, memory_order_relaxed) / STATE_GENERATION + 1;
   pthread_mutex_lock(&pool.sleep);
@@ -157,10 +206,10 @@ static void open_job(int n_helpers, int64_t n_parts, rgt__pool_fn fn, void *user
 
 static void close_job(void) {
   uint64_t joined = atomic_fetch_or_explicit(&pool.state, STATE_CLOSED, memory_order_acq_rel) & STATE_JOINED;
-  for (int i = 0; i < SPINS; i++) {
+  spinner s = {0, 0};
+  do {
     if (atomic_load_explicit(&pool.n_left, memory_order_acquire) == joined) return;
-    relax();
-  }
+  } while (spin(&s, CALLER_SPIN_NS));
   pthread_mutex_lock(&pool.sleep);
   while (atomic_load_explicit(&pool.n_left, memory_order_acquire) != joined) pthread_cond_wait(&pool.finished, &pool.sleep);
   pthread_mutex_unlock(&pool.sleep);
@@ -168,13 +217,13 @@ static void close_job(void) {
 
 void rgt__pool_run(int threads, int64_t n_parts, rgt__pool_fn fn, void *user) {
   if (threads > n_parts) threads = (int)n_parts;
-  if (threads <= 1 || pthread_mutex_trylock(&pool.in_use) != 0) {
+  if (threads <= 1 || n_parts > INT32_MAX || pthread_mutex_trylock(&pool.in_use) != 0) {
     for (int64_t part = 0; part < n_parts; part++) fn(user, part, n_parts);
     return;
   }
   int n_helpers = start_helpers(threads - 1);
   open_job(n_helpers, n_parts, fn, user);
-  take_parts();
+  take_parts(0);
   close_job();
   pthread_mutex_unlock(&pool.in_use);
 }

@@ -101,7 +101,7 @@ static rgt_status search_bucket(rgt__tuning *t, int i, double deadline_s) {
                          .n = t->n,
                          .default_index = t->default_index,
                          .policy = t->o.policy,
-                         .seed = t->o.seed ? t->o.seed : 20260101,
+                         .seed = t->o.seed ? t->o.seed : RGT_SEARCH_SEED,
                          .started_s = t->started_s,
                          .report = rgt__tune_report,
                          .report_user = t};

@@ -29,10 +29,10 @@ end
 local function row_flops(op) return op.kind == "mlp" and 2 * op.n_hidden * (op.n_in + op.n_out) or 2 * op.n_in * op.n_out end
 
 -- Parts of the sort: one, until there are rows enough for each, and so many groups are not counted many times over.
-local sort_parts = "max(1, min(n_threads, rows / 16384, 4 * rows / groups))"
--- Parts of the products: about 100 kFLOP each, then four a thread.
+local sort_parts = "max(1, min(n_threads, rows / 65536, 4 * rows / groups))"
+-- Parts of the products: half an MFLOP each (5 to 10 us; a second core that joins costs 2 to 4 us in cache lines), then four a thread.
 local function compute_parts(op)
-  return string.format("max(1, min(4 * n_threads, ceil_div(rows, %d)))", math.max(1, 98304 // row_flops(op)))
+  return string.format("max(1, min(4 * n_threads, ceil_div(rows, %d)))", math.max(1, 524288 // row_flops(op)))
 end
 
 return family {

@@ -4,10 +4,13 @@ local work = shared "cpu/lib/work.lua"
 
 local columns = 512 -- COLUMNS of row_gather.c
 
+-- A part is worth a quarter of an MFLOP: below that a second core costs more than it brings.
+local part_flops = 262144
+
 local function grid(n_in, n_out)
   local blocks = (n_out + columns - 1) // columns
   local flops = 2 * n_in * math.min(n_out, columns)
-  return string.format("min(rows * %d, 4 * n_threads, max(1, ceil_div(rows * %d, 65536 / %d + 1)))", blocks, blocks, flops)
+  return string.format("min(rows * %d, 4 * n_threads, max(1, ceil_div(rows * %d, %d)))", blocks, blocks, part_flops // flops + 1)
 end
 
 return family {
@@ -46,7 +49,7 @@ return family {
     if p.fused == 1 then
       -- one block of a row's work: both layers
       local flops = 2 * op.n_hidden * (op.n_in + op.n_out)
-      return { { kernel = "row_gather", grid = string.format("min(rows, 4 * n_threads, max(1, ceil_div(rows, 65536 / %d + 1)))", flops) } }
+      return { { kernel = "row_gather", grid = string.format("min(rows, 4 * n_threads, max(1, ceil_div(rows, %d)))", part_flops // flops + 1) } }
     end
     return {
       { kernel = "row_gather", grid = grid(op.n_in, op.n_hidden) },

@@ -11,6 +11,7 @@
 #include "runtime/contest.h"
 #include "runtime/context.h"
 #include "runtime/prepare.h"
+#include "runtime/search.h"
 
 enum { TUNINGS_MAX = 20, BUCKETS_MAX = 5, DUEL_ROUNDS = 301 };
 
@@ -35,7 +36,7 @@ static int tune_fresh(const char *text, int i) {
   rgt_ctx *ctx = NULL;
   rgt_op *op = NULL;
   rgt_tune_result results[BUCKETS_MAX];
-  rgt_tune_options o = {.struct_size = sizeof o, .rows = rows, .n_rows = n_rows, .seed = 1000 + (uint64_t)i};
+  rgt_tune_options o = {.struct_size = sizeof o, .rows = rows, .n_rows = n_rows};
   int status = open_op(text, &ctx, &op);
   if (status == 0 && rgt_tune(op, &o, results) != RGT_OK) status = fail(ctx, "tune");
   for (int b = 0; b < n_rows && status == 0; b++) {
@@ -89,7 +90,7 @@ static int close_duel(rgt_ctx *ctx, rgt_op *op, int tunings, int b, int64_t *far
   for (int i = 0; i < tunings && status == 0; i++) status = add_candidate(&d, ctx, &op->desc, winners[i][b]);
   for (int i = 0; i < d.n; i++) list[i] = &d.c[i];
   rgt__worker_task task = {
-      .op = op->desc, .form = RGT_STACKED, .rows = rows[b], .skew = RGT_SKEW_UNIFORM, .policy = RGT_POLICY_WARM, .seed = 7};
+      .op = op->desc, .form = RGT_STACKED, .rows = rows[b], .skew = RGT_SKEW_UNIFORM, .policy = RGT_POLICY_WARM, .seed = RGT_SEARCH_SEED};
   if (status == 0 && (d.worker->ops->begin(d.worker, &task, &ctx->error) != RGT_OK ||
                       rgt__contest_open(d.worker, &d.baseline, list, NULL, d.n, 99, &contest, &ctx->error) != RGT_OK ||
                       rgt__contest_rounds(&contest, DUEL_ROUNDS, 0, NULL, NULL, &ctx->error) != RGT_OK))
