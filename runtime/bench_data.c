@@ -6,9 +6,8 @@
 #include "runtime/base/alloc.h"
 #include "runtime/base/number.h"
 
-/* All tensors lie in one block that begins at a page, each at a cache line: the same problem has the same addresses modulo a
- * page in every process, and with them the same conflicts between loads and stores. Allocations of their own differ from run to
- * run, and small calls differed by several percent with them. */
+/* All tensors lie in one block that begins at a page, each at a cache line: what conflicts between loads and stores there are
+ * (they go by address modulo a page) is then ours to choose, and to vary. */
 enum { PAGE = 4096, LINE = 64 };
 
 static size_t round_up(size_t n, size_t to) {
@@ -24,7 +23,7 @@ static rgt_status put(rgt__device *d, rgt__bench_data *b, const void *host, size
 }
 
 static rgt_status page_aligned(rgt__device *d, size_t bytes, void **memory, void **aligned, rgt__error *err) {
-  rgt_status status = d->ops->mem_alloc(d, bytes + PAGE, memory, err);
+  rgt_status status = d->ops->mem_alloc(d, bytes + 2 * PAGE, memory, err); /* one to begin at, one to move within */
   if (status == RGT_OK) *aligned = (void *)round_up((uintptr_t)*memory, PAGE);
   return status;
 }
@@ -111,6 +110,14 @@ rgt_status rgt__bench_data_open(rgt__device *d, const rgt__worker_task *task, rg
   }
   *out = b;
   return RGT_OK;
+}
+
+rgt_status rgt__bench_data_place(rgt__device *d, const rgt__worker_task *task, rgt__bench_data *b, size_t offset,
+                                 rgt__error *err) {
+  if (b->used > RGT_BENCH_DATA_MOVABLE) return RGT_OK;
+  b->placed = (char *)round_up((uintptr_t)b->memory, PAGE) + offset % PAGE / LINE * LINE;
+  b->used = 0;
+  return fill(d, task, b, err);
 }
 
 rgt_status rgt__bench_data_workspace(rgt__device *d, rgt__bench_data *b, int64_t bytes, rgt__error *err) {

@@ -16,6 +16,11 @@ typedef struct rgt__bench_data {
 } rgt__bench_data;
 
 rgt_status rgt__bench_data_open(rgt__device *d, const rgt__worker_task *task, rgt__bench_data *out, rgt__error *err);
+/* rgt__bench_data_place -- the same data again, `offset` bytes into a page; for data of up to RGT_BENCH_DATA_MOVABLE bytes,
+ * else nothing happens. offset is rounded down to a cache line. */
+enum { RGT_BENCH_DATA_MOVABLE = 256 << 10 };
+rgt_status rgt__bench_data_place(rgt__device *d, const rgt__worker_task *task, rgt__bench_data *b, size_t offset,
+                                 rgt__error *err);
 /* rgt__bench_data_workspace -- grows the workspace that candidates share, filled once, so that no page is touched first in a
  * timed call. RGT_ENOMEM. */
 rgt_status rgt__bench_data_workspace(rgt__device *d, rgt__bench_data *b, int64_t bytes, rgt__error *err);

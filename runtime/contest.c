@@ -2,6 +2,7 @@
  *
  * A shared machine changes speed from one millisecond to the next, so a time says little and a ratio of neighbours says much:
  * every few candidates stand between two samples of the default, and a candidate's ratio in that round is to their mean.
+ * Each round has the data and the stack at other addresses, so that the median is over those too.
  */
 #include "runtime/contest.h"
 
@@ -92,6 +93,10 @@ static rgt_status few(rgt__contest *c, const int *order, int n, rgt__error *err)
 
 static rgt_status one_round(rgt__contest *c, int *order, int with_loop, rgt__contest_stop stop, void *user, rgt__error *err) {
   int n = shuffled_alive(c, order);
+  if (c->worker->ops->place) {
+    rgt_status status = c->worker->ops->place(c->worker, rgt__random_next(&c->random), err);
+    if (status != RGT_OK) return status;
+  }
   for (int i = 0; i < n || (n == 0 && i == 0); i += FEW) {
     if (stop && stop(user)) return RGT_EINTERRUPTED;
     rgt_status status = few(c, order + i, n - i < FEW ? n - i : FEW, err);

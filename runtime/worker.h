@@ -43,6 +43,9 @@ typedef struct rgt__worker_ops {
    * none. */
   rgt_status (*loop)(rgt__worker *w, rgt__worker_sample *sample, rgt__error *err);
   void (*close)(rgt__worker *w);
+  /* place -- moves the task's data (where it is small) and the stack to other addresses, drawn from seed: what small calls cost
+   * depends on them by several percent, and a user's addresses are none of ours. NULL where there is nothing to move. */
+  rgt_status (*place)(rgt__worker *w, uint64_t seed, rgt__error *err);
 } rgt__worker_ops;
 
 struct rgt__worker {

@@ -10,6 +10,7 @@
 
 #include "runtime/base/alloc.h"
 #include "runtime/base/number.h"
+#include "runtime/base/random.h"
 #include "runtime/bench_data.h"
 #include "runtime/callable.h"
 #include "runtime/plain_loop.h"
@@ -31,7 +32,8 @@ typedef struct local_worker {
   int has_task;
   rgt__worker_task task;
   rgt__bench_data data;
-  float *hidden; /* plain loop's */
+  float *hidden;       /* plain loop's */
+  size_t stack_offset; /* bytes that a batch puts below its calls on the stack */
   batch_size *sizes;
   int n_sizes, sizes_capacity;
 } local_worker;
@@ -112,6 +114,7 @@ static rgt_status call(local_worker *l, const timed *t, rgt__error *err) {
 
 static rgt_status batch(local_worker *l, const timed *t, int64_t n_calls, int64_t *total_ps, rgt__error *err) {
   rgt__device *d = l->maker->device;
+  *(volatile char *)__builtin_alloca(l->stack_offset + 1) = 0;
   rgt_status status = d->ops->sync(d, NULL, err);
   int64_t start = d->ops->now_ps(d, NULL);
   for (int64_t i = 0; i < n_calls && status == RGT_OK; i++) status = call(l, t, err);
@@ -192,6 +195,14 @@ static rgt_status local_loop(rgt__worker *w, rgt__worker_sample *out, rgt__error
   return sample(l, &t, out, err);
 }
 
+static rgt_status local_place(rgt__worker *w, uint64_t seed, rgt__error *err) {
+  local_worker *l = (local_worker *)w;
+  rgt__random random;
+  rgt__random_seed(&random, seed);
+  l->stack_offset = (size_t)rgt__random_below(&random, 256) * 16;
+  return rgt__bench_data_place(l->maker->device, &l->task, &l->data, (size_t)rgt__random_below(&random, 4096), err);
+}
+
 static void local_close(rgt__worker *w) {
   local_worker *l = (local_worker *)w;
   local_end(w);
@@ -200,7 +211,8 @@ static void local_close(rgt__worker *w) {
   rgt__free(l);
 }
 
-static const rgt__worker_ops local_ops = {local_begin, local_end, local_check, local_round, local_loop, local_close};
+static const rgt__worker_ops local_ops = {local_begin, local_end,   local_check, local_round,
+                                          local_loop,  local_close, local_place};
 
 rgt_status rgt__worker_open_local(const rgt__candidate_maker *maker, const rgt_op_desc *op, const rgt_case *data,
                                   uint64_t verify_seed, int64_t verify_rows, rgt__worker **out, rgt__error *err) {
