@@ -148,51 +148,72 @@ static void conditions(char *text, size_t size) {
   snprintf(text, size, "load %.1f", load[0]);
 }
 
-static rgt_status timed_search(rgt__search *s, rgt_skew skew, const void *index, rgt__error *err) {
+static rgt__worker_task task_of(const rgt__search *s, rgt_skew skew, const void *index) {
   const rgt__search_setup *setup = s->setup;
-  int usable = 0;
-  rgt__worker_task task = {.op = setup->op->desc,
-                           .form = setup->op->options.weight_form,
-                           .rows = s->bucket,
-                           .skew = skew,
-                           .index = index,
-                           .policy = setup->policy,
-                           .seed = setup->seed};
-  if (index) task.rows = setup->options->n_index;
-  rgt_status status = rgt__search_take_up(s, err);
-  if (status == RGT_OK) status = setup->worker->ops->begin(setup->worker, &task, err);
-  if (status == RGT_OK) status = try_default(s, &usable, err);
-  if (status == RGT_OK && usable) status = run_waves(s, err);
-  if (status == RGT_OK && usable) status = rgt__search_run_duel(s, err);
-  setup->worker->ops->end(setup->worker);
-  return status;
+  return (rgt__worker_task){.op = setup->op->desc,
+                            .form = setup->op->options.weight_form,
+                            .rows = index ? setup->options->n_index : s->bucket,
+                            .skew = skew,
+                            .index = index,
+                            .policy = setup->policy,
+                            .seed = setup->seed};
+}
+
+static rgt_status begin(rgt__search *s, rgt_skew skew, char conditions_text[64], rgt__error *err) {
+  const rgt__search_setup *setup = s->setup;
+  conditions(conditions_text, 64);
+  s->run = (rgt__tunedb_run){.toolchain = setup->maker->toolchain,
+                             .driver = setup->maker->device->info.driver,
+                             .conditions = conditions_text,
+                             .version = RGT_VERSION,
+                             .started_utc_s = (int64_t)time(NULL)};
+  rgt_status status = rgt__tunedb_run_new(&s->run, err);
+  if (status == RGT_OK) status = rgt__op_key_make(setup->op, s->bucket, skew, setup->policy, &s->key, err);
+  if (status != RGT_OK) return status;
+  s->ratio_ppm = rgt__alloc_zero((size_t)setup->n, sizeof *s->ratio_ppm);
+  s->done = rgt__alloc_zero((size_t)setup->n, 1);
+  s->dueled = rgt__alloc_zero((size_t)setup->n, 1);
+  if (!s->ratio_ppm || !s->done || !s->dueled) return rgt__error_nomem(err, (size_t)setup->n * sizeof *s->ratio_ppm);
+  return RGT_OK;
+}
+
+static rgt_status end(rgt__search *s, rgt_status status) {
+  s->setup->worker->ops->end(s->setup->worker);
+  rgt__free(s->ratio_ppm);
+  rgt__free(s->done);
+  rgt__free(s->dueled);
+  return status == RGT_OK ? s->store_status : status;
 }
 
 rgt_status rgt__search_run(const rgt__search_setup *setup, int64_t bucket, rgt_skew skew, const void *index, double deadline_s,
-                           rgt_tune_result *result, rgt__error *err) {
-  char what[64];
+                           rgt_tune_result *result, rgt__finalists *finalists, rgt__error *err) {
+  char text[64];
+  int usable = 0;
   rgt__search s = {.setup = setup, .result = result, .bucket = bucket, .deadline_s = deadline_s};
-  conditions(what, sizeof what);
-  s.run = (rgt__tunedb_run){.toolchain = setup->maker->toolchain,
-                            .driver = setup->maker->device->info.driver,
-                            .conditions = what,
-                            .version = RGT_VERSION,
-                            .started_utc_s = (int64_t)time(NULL)};
-  rgt_status status = rgt__tunedb_run_new(&s.run, err);
-  if (status == RGT_OK) status = rgt__op_key_make(setup->op, bucket, skew, setup->policy, &s.key, err);
-  if (status != RGT_OK) return status;
-  s.ratio_ppm = rgt__alloc_zero((size_t)setup->n, sizeof *s.ratio_ppm);
-  s.done = rgt__alloc_zero((size_t)setup->n, 1);
-  if (!s.ratio_ppm || !s.done)
-    status = rgt__error_nomem(err, (size_t)setup->n * sizeof *s.ratio_ppm);
-  else
-    status = timed_search(&s, skew, index, err);
+  rgt__worker_task task = task_of(&s, skew, index);
+  finalists->n = 0;
+  rgt_status status = begin(&s, skew, text, err);
+  if (status == RGT_OK) status = rgt__search_take_up(&s, err);
+  if (status == RGT_OK) status = setup->worker->ops->begin(setup->worker, &task, err);
+  if (status == RGT_OK) status = try_default(&s, &usable, err);
+  if (status == RGT_OK && usable) status = run_waves(&s, err);
+  if (status == RGT_OK && usable) status = rgt__search_run_duel(&s, finalists, err);
   if (status == RGT_EINTERRUPTED) {
     result->status = RGT_EINTERRUPTED;
     snprintf(result->reason, sizeof result->reason, "stopped after %d of %d variants; the next run goes on from there",
              s.n_done, setup->n);
   }
-  rgt__free(s.ratio_ppm);
-  rgt__free(s.done);
-  return status == RGT_OK ? s.store_status : status;
+  return end(&s, status);
+}
+
+rgt_status rgt__search_rematch(const rgt__search_setup *setup, int64_t bucket, rgt_skew skew, const void *index,
+                               double deadline_s, rgt_tune_result *result, rgt__finalists *finalists, rgt__error *err) {
+  char text[64];
+  rgt_tune_result kept = *result;
+  rgt__search s = {.setup = setup, .result = &kept, .bucket = bucket, .deadline_s = deadline_s};
+  rgt__worker_task task = task_of(&s, skew, index);
+  rgt_status status = begin(&s, skew, text, err);
+  if (status == RGT_OK) status = setup->worker->ops->begin(setup->worker, &task, err);
+  if (status == RGT_OK) status = rgt__search_duel_again(&s, finalists, err);
+  return end(&s, status);
 }

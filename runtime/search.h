@@ -37,10 +37,22 @@ typedef struct rgt__search_setup {
 
 double rgt__search_now(void); /* seconds, monotonic */
 
+enum { RGT_SEARCH_FINALISTS = 6 };
+
+/* The candidates of a signature's duel, by number: those that a rematch takes. */
+typedef struct rgt__finalists {
+  int index[RGT_SEARCH_FINALISTS];
+  int n;
+} rgt__finalists;
+
 /* rgt__search_run -- one signature until deadline_s (rgt__search_now's clock). Fills counts, times, status and reason of
  * *result; the winner itself is read from the database afterwards. Returns RGT_OK, RGT_EINTERRUPTED, RGT_EDB (measured, but not
  * stored), RGT_ENOMEM, RGT_EIO, RGT_EINTERNAL. */
 rgt_status rgt__search_run(const rgt__search_setup *s, int64_t bucket, rgt_skew skew, const void *index, double deadline_s,
-                           rgt_tune_result *result, rgt__error *err);
+                           rgt_tune_result *result, rgt__finalists *finalists, rgt__error *err);
+/* rgt__search_rematch -- the finalists against each other and the default once more, as a run of its own: winners are medians
+ * over runs, and a shared machine is another one some seconds later. Same returns; *result keeps its counts. */
+rgt_status rgt__search_rematch(const rgt__search_setup *s, int64_t bucket, rgt_skew skew, const void *index, double deadline_s,
+                               rgt_tune_result *result, rgt__finalists *finalists, rgt__error *err);
 
 #endif

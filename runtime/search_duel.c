@@ -5,9 +5,9 @@
 
 /* A tie is at least 2 % wide, so the ratios must be known to a few tenths of that: with a noise of 3 % a sample, 300 of them
  * give a median within 0.3 %. A duel of long calls has to do with fewer. */
-enum { BLOCK_ROUNDS = 15, SETTLED_ROUNDS = 60, DUEL_ROUNDS = 300 };
+enum { BLOCK_ROUNDS = 15, SETTLED_ROUNDS = 60, DUEL_ROUNDS = 300, DUELS_MAX = 4 };
 
-#define DUEL_S 2.5
+#define DUEL_S 1.5
 
 /* The candidates with the smallest ratios, as far as they are within 10 % of the best; the default stands in every round
  * anyway. */
@@ -67,21 +67,38 @@ static rgt_status duel_rounds(rgt__search *s, rgt__contest *c, rgt__error *err) 
   return RGT_OK;
 }
 
-rgt_status rgt__search_run_duel(rgt__search *s, rgt__error *err) {
-  int index[RGT_SEARCH_FINALISTS], n = 0;
+static rgt_status duel(rgt__search *s, const rgt__finalists *f, rgt__error *err) {
   rgt__candidate *candidates[RGT_SEARCH_FINALISTS];
   rgt__contest c;
-  rgt_status status = checked_finalists(s, index, &n, err);
-  if (status != RGT_OK) return status;
-  for (int i = 0; i < n; i++) candidates[i] = &s->setup->all[index[i]].candidate;
-  status = rgt__contest_open(s->setup->worker, &s->setup->all[s->setup->default_index].candidate, candidates, index, n,
-                             s->setup->seed ^ 0x6475656c, &c, err);
+  for (int i = 0; i < f->n; i++) candidates[i] = &s->setup->all[f->index[i]].candidate;
+  rgt_status status = rgt__contest_open(s->setup->worker, &s->setup->all[s->setup->default_index].candidate, candidates,
+                                        f->index, f->n, s->setup->seed ^ 0x6475656c, &c, err);
   if (status != RGT_OK) return status;
   status = duel_rounds(s, &c, err);
   if (status == RGT_OK) {
-    s->result->loop_ps = rgt__contest_loop(&c);
+    if (!s->result->loop_ps) s->result->loop_ps = rgt__contest_loop(&c);
+    for (int i = 0; i < f->n; i++) s->dueled[f->index[i]] = 1;
     status = rgt__search_store_contest(s, &c, 1, err);
   }
   rgt__contest_close(&c);
   return status;
+}
+
+/* A duel corrects the lucky ratios of a wave; then one that was left out may stand first. It gets its duel too, so that no
+ * winner rests on the few samples of a wave. */
+rgt_status rgt__search_run_duel(rgt__search *s, rgt__finalists *f, rgt__error *err) {
+  for (int turn = 0; turn < DUELS_MAX; turn++) {
+    rgt_status status = checked_finalists(s, f->index, &f->n, err);
+    if (status != RGT_OK) return status;
+    int all_dueled = turn > 0;
+    for (int i = 0; i < f->n && i < 3; i++) all_dueled &= s->dueled[f->index[i]];
+    if (all_dueled) return RGT_OK;
+    status = duel(s, f, err);
+    if (status != RGT_OK || rgt__search_now() > s->deadline_s) return status;
+  }
+  return RGT_OK;
+}
+
+rgt_status rgt__search_duel_again(rgt__search *s, const rgt__finalists *f, rgt__error *err) {
+  return duel(s, f, err);
 }

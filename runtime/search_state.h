@@ -4,7 +4,7 @@
 
 #include "runtime/search.h"
 
-enum { RGT_SEARCH_WAVE = 16, RGT_SEARCH_FINALISTS = 6 };
+enum { RGT_SEARCH_WAVE = 16 };
 
 typedef struct rgt__search {
   const rgt__search_setup *setup;
@@ -16,6 +16,7 @@ typedef struct rgt__search {
   int64_t *ratio_ppm;  /* [n] of each candidate that was timed, in this run or an unfinished one; 0: none */
   unsigned char *done; /* [n] has an outcome */
   int n_done;
+  unsigned char *dueled;   /* [n] stood in a duel */
   rgt_status store_status; /* RGT_EDB once a batch could not be stored */
 } rgt__search;
 
@@ -39,7 +40,9 @@ rgt_status rgt__search_take_up(rgt__search *s, rgt__error *err); /* what an unfi
  * and reason in the candidate. */
 rgt_status rgt__search_check(rgt__search *s, int i, int exact, rgt__error *err);
 
-/* search_duel.c -- the best of all waves against each other and the default. */
-rgt_status rgt__search_run_duel(rgt__search *s, rgt__error *err);
+/* search_duel.c -- the best of all waves against each other and the default, until the best by what is known then have all been
+ * in a duel; and the same finalists once more. */
+rgt_status rgt__search_run_duel(rgt__search *s, rgt__finalists *f, rgt__error *err);
+rgt_status rgt__search_duel_again(rgt__search *s, const rgt__finalists *f, rgt__error *err);
 
 #endif

@@ -89,23 +89,20 @@ static rgt_status remember_code(rgt__tuning *t, const char *variant) {
   return RGT_OK;
 }
 
-/* A batch that could not be stored: the trials go to a database in memory, so that this call still has its answer. */
-static rgt_status search_bucket(rgt__tuning *t, int i, double deadline_s) {
-  rgt_tune_result *r = &t->results[i];
-  rgt__search_setup s = {.op = t->op,
-                         .options = &t->o,
-                         .maker = &t->maker,
-                         .worker = t->worker,
-                         .db = t->scratch ? t->scratch : t->db,
-                         .all = t->all,
-                         .n = t->n,
-                         .default_index = t->default_index,
-                         .policy = t->o.policy,
-                         .seed = t->o.seed ? t->o.seed : RGT_SEARCH_SEED,
-                         .started_s = t->started_s,
-                         .report = rgt__tune_report,
-                         .report_user = t};
-  return rgt__search_run(&s, r->bucket, t->skew, t->o.index, deadline_s, r, &t->ctx->error);
+static rgt__search_setup setup_of(rgt__tuning *t) {
+  return (rgt__search_setup){.op = t->op,
+                             .options = &t->o,
+                             .maker = &t->maker,
+                             .worker = t->worker,
+                             .db = t->scratch ? t->scratch : t->db,
+                             .all = t->all,
+                             .n = t->n,
+                             .default_index = t->default_index,
+                             .policy = t->o.policy,
+                             .seed = t->o.seed ? t->o.seed : RGT_SEARCH_SEED,
+                             .started_s = t->started_s,
+                             .report = rgt__tune_report,
+                             .report_user = t};
 }
 
 static rgt_status finish_bucket(rgt__tuning *t, int i) {
@@ -138,7 +135,8 @@ static rgt_status tune_bucket(rgt__tuning *t, int i, double deadline_s) {
   }
   for (int attempt = 0; attempt < 2; attempt++) {
     rgt_tune_result blank = *r;
-    status = search_bucket(t, i, deadline_s);
+    rgt__search_setup setup = setup_of(t);
+    status = rgt__search_run(&setup, r->bucket, t->skew, t->o.index, deadline_s, r, &t->finalists[i], &t->ctx->error);
     if (status != RGT_EDB || t->scratch) break;
     rgt__context_log(t->ctx, RGT_LOG_WARNING, "%s could not be written; measuring this bucket again to keep it in memory",
                      rgt__tunedb_path(t->db));
@@ -146,7 +144,25 @@ static rgt_status tune_bucket(rgt__tuning *t, int i, double deadline_s) {
     if (status != RGT_OK) return status;
     *r = blank;
   }
-  return status == RGT_OK ? finish_bucket(t, i) : status;
+  return status;
+}
+
+/* Every signature's finalists once more, and once more: each time a run of its own, some seconds apart. Small problems only:
+ * where a call takes long its data do too, and a long call averages over the machine's moods by itself. */
+static rgt_status rematches(rgt__tuning *t, const int *hits) {
+  enum { PASSES = 2, SMALL_BYTES = 64 << 20 };
+  rgt_status status = RGT_OK;
+  rgt__search_setup setup = setup_of(t);
+  double end_s = t->started_s + t->budget_s;
+  for (int pass = 0; pass < PASSES; pass++)
+    for (int i = 0; i < t->o.n_rows && status == RGT_OK; i++) {
+      rgt_tune_result *r = &t->results[i];
+      if (hits[i] || r->status != RGT_OK || t->finalists[i].n < 2 || rgt__search_now() > end_s || rgt__tune_stopped(t))
+        continue;
+      if (rgt__problem_bytes(&t->op->desc, rgt__tune_problem_rows(t, i)) > SMALL_BYTES) continue;
+      status = rgt__search_rematch(&setup, r->bucket, t->skew, t->o.index, end_s, r, &t->finalists[i], &t->ctx->error);
+    }
+  return status == RGT_EINTERRUPTED ? RGT_OK : status; /* the searches before it are complete */
 }
 
 /* ---- the call ---- */
@@ -163,21 +179,30 @@ static rgt_status search_all(rgt__tuning *t, const int *hits) {
   int left = 0;
   for (int i = 0; i < t->o.n_rows; i++) left += !hits[i] && same_bucket(t, i) < 0;
   for (int i = 0; i < t->o.n_rows && status == RGT_OK; i++) {
-    if (hits[i]) continue;
-    if (same_bucket(t, i) >= 0) {
-      t->results[i] = t->results[same_bucket(t, i)];
-      continue;
-    }
+    if (hits[i] || same_bucket(t, i) >= 0) continue;
     double now = rgt__search_now(), share = (t->started_s + t->budget_s - now) / left;
     status = tune_bucket(t, i, now + (share > LEAST_BUCKET_S ? share : LEAST_BUCKET_S));
     left--;
     if (status == RGT_EDB) {
       stored = RGT_EDB;
-      status = finish_bucket(t, i);
+      status = RGT_OK;
     }
   }
-  if (status == RGT_EINTERRUPTED)
+  if (status == RGT_EINTERRUPTED) {
     rgt__error_set(&t->ctx->error, status, "stopped; what was measured is stored, and the next run goes on from there");
+  } else if (status == RGT_OK) {
+    status = rematches(t, hits);
+    if (status == RGT_EDB) {
+      stored = RGT_EDB;
+      status = RGT_OK;
+    }
+  }
+  rgt_status finished = status;
+  for (int i = 0; i < t->o.n_rows && (finished == RGT_OK || finished == RGT_EINTERRUPTED); i++) {
+    rgt_status one = hits[i] || same_bucket(t, i) >= 0 ? RGT_OK : finish_bucket(t, i);
+    if (one != RGT_OK) return one;
+    if (!hits[i] && same_bucket(t, i) >= 0) t->results[i] = t->results[same_bucket(t, i)];
+  }
   if (status == RGT_OK && (stored == RGT_EDB || t->scratch))
     status = rgt__error_set(&t->ctx->error, RGT_EDB, "results could not be stored in %s", rgt__tunedb_path(t->db));
   return status;

@@ -19,6 +19,7 @@ typedef struct rgt__tuning {
   int n, default_index;
   int n_compiled;
   rgt__space space;
+  rgt__finalists finalists[RGT_BUCKETS_MAX]; /* of each result, for the rematches */
 } rgt__tuning;
 
 /* tune.c */

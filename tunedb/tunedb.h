@@ -123,10 +123,10 @@ typedef struct rgt__tunedb_winner {
 } rgt__tunedb_winner;
 
 /* Winner (winner.h has the rules in full) = smallest median ratio over runs (of an even number the lower one of the middle two;
- * a run's ratio: its ok trial with most samples); within 2 % of the best, or where one's interval holds the other's ratio, but
- * never over 5 %, ties go to the default, then the smaller rank, then canonical text. A variant with a ratio above 1,000,000
- * ppm never wins unless it is the default; code that was wrong or crashed in any run never wins. A pure function of the set of
- * trials, whatever their order. The runner-up is the fastest of the others.
+ * a run's ratio: its ok trial with most samples); ties go to the default, then the smaller rank, then canonical text: within 2
+ * % of the best, and for the default and smaller ranks also where one's interval holds the other's ratio, but never over 5 %. A
+ * variant with a ratio above 1,000,000 ppm never wins unless it is the default; code that was wrong or crashed in any run never
+ * wins. A pure function of the set of trials, whatever their order. The runner-up is the fastest of the others.
  *
  * rgt__tunedb_find -- exact signature. skew "unknown" in sig: the variant with the smallest worst ratio over the skews stored
  * (those with a usable time; the variant must stand in each), out->signature then names the one where it is worst.

@@ -142,6 +142,7 @@ int64_t rgt__winner_reach(int64_t best_ppm) {
 static int ties(const rgt__winner_candidate *best, const rgt__winner_candidate *c) {
   if (c->ratio_ppm > rgt__winner_reach(best->ratio_ppm)) return 0;
   if (c->ratio_ppm * 100 <= best->ratio_ppm * (100 + RGT_WINNER_TIE_PERCENT)) return 1;
+  if (!c->is_default && c->rank >= best->rank) return 0;
   return c->ratio_ppm <= best->ratio_high_ppm || (c->ratio_low_ppm > 0 && c->ratio_low_ppm <= best->ratio_ppm);
 }
 

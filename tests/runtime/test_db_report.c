@@ -74,7 +74,7 @@ static void what_was_tuned(void **state) {
   assert_string_equal(s.runner_up, last->runner_up);
   assert_int_equal(s.time_ps, last->time_ps);
   assert_true(s.ratio > 0 && s.ratio <= 1.0);
-  assert_int_equal(s.n_runs, 1);
+  assert_int_equal(s.n_runs, 3);
   assert_true(s.n_trials >= last->n_tried);
   assert_has(s.policy, "warm:stream:threads=");
   s = (seen){.stop_after = 1};

@@ -55,7 +55,7 @@ static void what_was_tuned(void **state) {
   assert_int_equal(i.time_ps, r.time_ps);
   assert_int_equal(i.low_ps, r.low_ps);
   assert_int_equal(i.high_ps, r.high_ps);
-  assert_int_equal(i.n_runs, 1);
+  assert_int_equal(i.n_runs, 3);
   assert_true(i.ratio > 0 && i.ratio <= 1);
   assert_true(i.margin > -1);
   assert_has(i.note, "50 rows fall in the tuned bucket 64");

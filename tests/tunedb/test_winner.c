@@ -213,6 +213,19 @@ static void test_intervals_tie(void **state) {
   expect(c, 2, 0, 1);
 }
 
+/* Noise is a reason to take the default or the simpler family, and none to choose between equals by their names. */
+static void test_intervals_tie_only_what_is_simpler(void **state) {
+  (void)state;
+  rgt__winner_candidate c[] = {candidate("b", 500000, 2), candidate("a", 520000, 2)};
+  c[0].ratio_high_ppm = 900000;
+  c[1].ratio_low_ppm = 1;
+  expect(c, 2, 0, 1);
+  c[1].rank = 3;
+  expect(c, 2, 0, 1);
+  c[1].is_default = 1;
+  expect(c, 2, 1, 0);
+}
+
 static void test_never_slower_than_the_default(void **state) {
   (void)state;
   rgt__winner_candidate c[] = {candidate("slow", 1000001, 0), candidate("default", 1000000, 0)};
@@ -361,6 +374,7 @@ int main(void) {
       cmocka_unit_test(test_smallest_ratio_wins),
       cmocka_unit_test(test_two_percent_ties),
       cmocka_unit_test(test_intervals_tie),
+      cmocka_unit_test(test_intervals_tie_only_what_is_simpler),
       cmocka_unit_test(test_never_slower_than_the_default),
       cmocka_unit_test(test_ties_do_not_chain),
       cmocka_unit_test(test_any_order_with_repeats),
