@@ -16,7 +16,14 @@
 #include "runtime/base/error.h"
 
 /* the run-time variables; anything else in a text must be a constant given at parse time (params, dims, device facts) */
-typedef enum rgt__formula_var { RGT_VAR_ROWS, RGT_VAR_GROUPS, RGT_VAR_THREADS, RGT_VAR_SM_COUNT, RGT_VAR_OCCUPANCY, RGT_N_VARS } rgt__formula_var;
+typedef enum rgt__formula_var {
+  RGT_VAR_ROWS,
+  RGT_VAR_GROUPS,
+  RGT_VAR_THREADS,
+  RGT_VAR_SM_COUNT,
+  RGT_VAR_OCCUPANCY,
+  RGT_N_VARS
+} rgt__formula_var;
 const char *rgt__formula_var_name(rgt__formula_var v); /* rows groups n_threads sm_count occupancy */
 
 #define RGT_FORMULA_CODE_MAX 64
@@ -35,12 +42,14 @@ typedef struct rgt__constant {
   int64_t value;
 } rgt__constant;
 
-/* rgt__formula_parse -- text with `constants` folded in. A name that is neither is RGT_ETEMPLATE (column and name in the message). */
-rgt_status rgt__formula_parse(const char *text, const rgt__constant *constants, int n_constants, rgt__formula *out, rgt__error *err);
+/* rgt__formula_parse -- text with `constants` folded in. A name that is neither is RGT_ETEMPLATE (column and name in the
+ * message). */
+rgt_status rgt__formula_parse(const char *text, const rgt__constant *constants, int n_constants, rgt__formula *out,
+                              rgt__error *err);
 int64_t rgt__formula_eval(const rgt__formula *f, const int64_t vars[RGT_N_VARS]);
 /* rgt__formula_eval_checked -- the same, and 0 if something was divided by zero on the way, else 1. */
 int rgt__formula_eval_checked(const rgt__formula *f, const int64_t vars[RGT_N_VARS], int64_t *value);
-int rgt__formula_is_constant(const rgt__formula *f); /* no run-time variable in it */
+int rgt__formula_is_constant(const rgt__formula *f);               /* no run-time variable in it */
 void rgt__formula_format(const rgt__formula *f, rgt__buffer *out); /* infix; parses back to the same code */
 
 #endif

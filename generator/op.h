@@ -5,7 +5,8 @@
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
 
-/* rgt__op_check -- dims, groups, enums, bias bits (a linear layer has no bias 2) within limits. RGT_EINVAL names field, value, range. */
+/* rgt__op_check -- dims, groups, enums, bias bits (a linear layer has no bias 2) within limits. RGT_EINVAL names field, value,
+ * range. */
 rgt_status rgt__op_check(const rgt_op_desc *op, rgt__error *err);
 rgt_status rgt__op_parse(const char *text, rgt_op_desc *op, rgt__error *err);
 rgt_status rgt__op_format(const rgt_op_desc *op, char text[RGT_OP_TEXT_MAX], rgt__error *err);

@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-void *rgt__alloc(size_t bytes);                  /* NULL when out of memory; bytes 0 gives a valid pointer */
+void *rgt__alloc(size_t bytes);                   /* NULL when out of memory; bytes 0 gives a valid pointer */
 void *rgt__alloc_zero(size_t count, size_t size); /* zeroed; NULL on overflow too */
-void *rgt__realloc(void *p, size_t bytes);       /* on failure NULL, and p stays valid */
+void *rgt__realloc(void *p, size_t bytes);        /* on failure NULL, and p stays valid */
 char *rgt__strdup(const char *text);
 void rgt__free(void *p);
 

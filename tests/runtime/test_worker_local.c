@@ -102,7 +102,7 @@ static void test_short_calls(void **state) {
   int64_t n_calls = samples[0].n_calls;
   device.n_launches = 0;
   time_round(1);
-  assert_int_equal(samples[0].n_calls, n_calls);    /* found once */
+  assert_int_equal(samples[0].n_calls, n_calls);                  /* found once */
   assert_int_equal(device.n_launches, n_calls + n_calls / 3 + 1); /* a third of the batch before it, unmeasured */
 }
 
