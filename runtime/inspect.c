@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/alloc.h"
+#include "runtime/prepare.h"
 
 static rgt_status one_variant(rgt__inspect *in, const char *text, rgt__error *err) {
   in->space.variants = rgt__alloc_zero(1, sizeof *in->space.variants);
@@ -34,6 +35,8 @@ rgt_status rgt__inspect_open(rgt_op *op, const char *target, const char *variant
   status = rgt__context_families(ctx, &out->maker.families);
   if (status == RGT_OK && needs_compiler)
     status = out->device->ops->toolchain(out->device, out->toolchain, sizeof out->toolchain, &ctx->error);
+  rgt__variant fallback; /* an op that no family does has nothing to show */
+  if (status == RGT_OK) status = rgt__prepare_default(op, out->device->ops->kind, &fallback);
   if (status == RGT_OK && variant) status = one_variant(out, variant, &ctx->error);
   if (status == RGT_OK && !variant) {
     status = rgt__space_enumerate(out->maker.families, &op->desc, &out->maker.target, NULL, NULL, 0, &out->space, &ctx->error);

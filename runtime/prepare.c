@@ -84,8 +84,10 @@ static rgt_status need_exact(rgt_op *op, const rgt__choice *choice) {
   if (choice->from != RGT_FROM_DEFAULT && choice->found.exact) return RGT_OK;
   rgt__op_format(&op->desc, text, NULL);
   return rgt__error_set(&op->ctx->error, RGT_EMISS,
-                        "nothing tuned is stored for %s at %lld rows on %s; tune it with: ragtune --op %s --rows %lld", text,
-                        (long long)choice->bucket, op->ctx->device->info.class_text, text, (long long)choice->bucket);
+                        "nothing tuned is stored for %s at %lld rows on %s; tune it with: ragtune --op %s --rows %lld%s%s%s",
+                        text, (long long)choice->bucket, op->ctx->device->info.class_text, text, (long long)choice->bucket,
+                        op->uses_pointers ? " --weights pointers" : "", op->options.skew == RGT_SKEW_UNKNOWN ? "" : " --skew ",
+                        op->options.skew == RGT_SKEW_UNKNOWN ? "" : rgt__op_skew_word(op->options.skew));
 }
 
 static int64_t workspace_for(const rgt_op *op, const rgt__ready *r, int64_t rows) {

@@ -148,5 +148,7 @@ rgt_status rgt__prepare_default(rgt_op *op, const char *device, rgt__variant *ou
     }
   }
   rgt__op_format(&op->desc, text, NULL);
-  return rgt__error_set(&op->ctx->error, RGT_ETEMPLATE, "no family of templates/%s does %s", device, text);
+  return rgt__error_set(&op->ctx->error, RGT_ETEMPLATE, "no family of %s/%s does %s (dtype %s)",
+                        op->ctx->template_dir[0] ? op->ctx->template_dir : "templates", device, text,
+                        rgt__op_dtype_word(op->desc.dtype));
 }

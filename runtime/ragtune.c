@@ -121,6 +121,9 @@ const char *rgt_db_path(const rgt_ctx *ctx) {
 }
 
 rgt_status rgt_op_parse(rgt_ctx *ctx, const char *text, rgt_op_desc *desc) {
+  if (!text || !desc)
+    return rgt__error_set(ctx ? &ctx->error : NULL, RGT_EINVAL,
+                          "%s is NULL; it can be an op's text form and a description to fill", text ? "desc" : "text");
   return rgt__op_parse(text, desc, ctx ? &ctx->error : NULL);
 }
 

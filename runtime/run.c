@@ -17,6 +17,24 @@ static rgt_status bad(rgt_op *op, const char *what, int64_t value, const char *r
   return rgt__error_set(&op->ctx->error, RGT_EINVAL, "%s is %lld; it can be %s", what, (long long)value, right);
 }
 
+/* Offsets stay below 2^62 bytes, so that none of them wraps: n rows or groups, `step` elements apart. */
+static int too_far(int64_t step, int64_t n) {
+  return n > 0 && step > ((int64_t)1 << 60) / n;
+}
+
+static rgt_status check_reach(rgt_op *op, const rgt_args *a) {
+  int64_t groups = a->groups ? a->groups : a->weights ? a->weights->groups : op->desc.groups;
+  const rgt_layer *layers[2] = {a->weights ? &a->weights->layer1 : &a->layer1, a->weights ? &a->weights->layer2 : &a->layer2};
+  const char *right = "so small that offsets stay below 2^60 elements";
+  if (too_far(a->ld_x, a->rows)) return bad(op, "ld_x", a->ld_x, right);
+  if (too_far(a->ld_y, a->rows)) return bad(op, "ld_y", a->ld_y, right);
+  for (int i = 0; i < (op->desc.kind == RGT_MLP ? 2 : 1); i++) {
+    if (too_far(layers[i]->stride_w, groups)) return bad(op, "stride_w", layers[i]->stride_w, right);
+    if (too_far(layers[i]->stride_b, groups)) return bad(op, "stride_b", layers[i]->stride_b, right);
+  }
+  return RGT_OK;
+}
+
 static rgt_status check_args(rgt_op *op, const rgt_args *a) {
   const rgt_op_desc *d = &op->desc;
   if (a->struct_size != sizeof *a)
@@ -41,6 +59,8 @@ static rgt_status check_args(rgt_op *op, const rgt_args *a) {
   if (a->weights && a->weights->op != op)
     return rgt__error_set(&op->ctx->error, RGT_EINVAL,
                           "weights belong to another op; make them with rgt_weights_new(this op, ...)");
+  rgt_status reach = check_reach(op, a);
+  if (reach != RGT_OK) return reach;
   if (a->weights) return a->groups > a->weights->groups ? bad(op, "groups", a->groups, "no more than the weights'") : RGT_OK;
   rgt_status status = rgt__prepare_check_layer(op, &a->layer1, 1);
   return status == RGT_OK && d->kind == RGT_MLP ? rgt__prepare_check_layer(op, &a->layer2, 2) : status;

@@ -133,7 +133,7 @@ static rgt_status try_default(rgt__search *s, int *usable, rgt__error *err) {
   if (sample.call_ps < 0 || sample.call_ps > SLOW_CALL_PS) {
     s->result->status = RGT_ESIZE;
     snprintf(s->result->reason, sizeof s->result->reason,
-             "skipped: a call of the default variant takes %.1f s, over 2 s, or its workspace does not fit",
+             "a call of the default variant takes %.1f s, over 2 s, or its workspace does not fit",
              (double)sample.call_ps / 1e12);
     return RGT_OK;
   }

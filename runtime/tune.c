@@ -129,7 +129,7 @@ static rgt_status tune_bucket(rgt__tuning *t, int i, double deadline_s) {
   rgt_status status = RGT_OK;
   if (rgt__problem_bytes(&t->op->desc, rgt__tune_problem_rows(t, i)) > t->ctx->device->info.free_bytes / 2) {
     r->status = RGT_ESIZE;
-    snprintf(r->reason, sizeof r->reason, "skipped: its arrays take %.1f GB, over half of the free memory",
+    snprintf(r->reason, sizeof r->reason, "its arrays take %.1f GB, over half of the free memory",
              (double)rgt__problem_bytes(&t->op->desc, rgt__tune_problem_rows(t, i)) / 1e9);
     return RGT_OK;
   }

@@ -35,6 +35,15 @@ static void fill_note(const rgt_op *op, int64_t rows, const rgt__choice *c, rgt_
              asked, bucket, tuned, tuned > bucket ? "next larger" : "largest");
 }
 
+/* After prepare the answer is what was made ready then, whatever was hoped for. */
+static void name_prepared(const rgt_op *op, int64_t rows, rgt_why_info *info) {
+  const rgt__ready *ready = op->by_bucket[__builtin_ctzll((unsigned long long)rgt__number_bucket(rows))];
+  if (ready && strcmp(ready->variant, info->variant) == 0) return;
+  info->from = ready ? info->from : RGT_FROM_BUILTIN;
+  snprintf(info->note, sizeof info->note, "%.100s could not be made ready (a warning said why)", info->variant);
+  snprintf(info->variant, sizeof info->variant, "%s", ready ? ready->variant : "builtin");
+}
+
 rgt_status rgt_why(rgt_op *op, int64_t rows, rgt_why_info *info) {
   rgt_ctx *ctx = op->ctx;
   char class_name[64] = "";
@@ -53,7 +62,7 @@ rgt_status rgt_why(rgt_op *op, int64_t rows, rgt_why_info *info) {
     status = rgt__op_key_make(op, rgt__number_bucket(rows), op->options.skew, RGT_POLICY_WARM, &key, &ctx->error);
   if (status == RGT_OK) {
     out.from = choice->from;
-    out.exact = choice->from != RGT_FROM_DEFAULT && choice->found.exact;
+    out.exact = choice->from != RGT_FROM_DEFAULT && choice->found.exact && choice->bucket == rgt__number_bucket(rows);
     snprintf(out.signature, sizeof out.signature, "%s", key.text);
     snprintf(out.device_class, sizeof out.device_class, "%s", ctx->device->info.class_text);
     if (choice->from != RGT_FROM_DEFAULT) fill_found(choice, &out);
@@ -70,6 +79,7 @@ rgt_status rgt_why(rgt_op *op, int64_t rows, rgt_why_info *info) {
       snprintf(out.note, sizeof out.note, "no compiler was found: the built-in kernel");
     }
   }
+  if (status == RGT_OK && op->prepared && rows <= op->max_rows) name_prepared(op, rows, &out);
   if (status == RGT_OK) *info = out;
   rgt__free(choice);
   return status;

@@ -135,13 +135,16 @@ static rgt_status quick_check(rgt__tunedb *db, rgt__error *err) {
 }
 
 static rgt_status open_and_look(rgt__tunedb *db, const char *name, int sqlite_flags, probe *p, rgt__error *err) {
-  struct stat st;
+  struct stat before, after;
   db->code = SQLITE_OK;
+  db->file_ino = 0;
+  int seen = stat(db->path, &before) == 0;
   rgt_status status = rgt__connect_raw(db, name, sqlite_flags, err);
   if (status) return status;
-  if (stat(db->path, &st) == 0) {
-    db->file_dev = st.st_dev;
-    db->file_ino = st.st_ino;
+  /* Which file was opened is known only if the same one lay there before and after: else another process moved it meanwhile. */
+  if (seen && stat(db->path, &after) == 0 && before.st_dev == after.st_dev && before.st_ino == after.st_ino) {
+    db->file_dev = after.st_dev;
+    db->file_ino = after.st_ino;
   }
   status = look(db, p, err);
   if (!status) status = quick_check(db, err);
@@ -258,7 +261,7 @@ rgt_status rgt__connect_attach(rgt__tunedb *db, int writable, rgt__error *err) {
   return status;
 }
 
-rgt_status rgt__connect_file(rgt__tunedb *db, rgt__error *err) {
+static rgt_status find_or_make(rgt__tunedb *db, rgt__error *err) {
   int exists = 0, reader = (db->flags & RGT_TUNEDB_READ_ONLY) != 0;
   rgt_status status = rgt__path_look(db->path, &exists, err);
   if (status) return status;
@@ -273,6 +276,15 @@ rgt_status rgt__connect_file(rgt__tunedb *db, rgt__error *err) {
   if (writable < 0) return rgt__error_nomem(err, strlen(db->path) + 1);
   status = rgt__connect_attach(db, writable, err);
   if (status && db->damaged && writable) return rgt__salvage(db, err);
+  return status;
+}
+
+/* Under the folder's lock: a process that finds damage moves the file away and makes a new one, and nobody may look at the one
+ * or the other, or their journals, in the middle of that. */
+rgt_status rgt__connect_file(rgt__tunedb *db, rgt__error *err) {
+  int lock = rgt__path_lock(db->path);
+  rgt_status status = find_or_make(db, err);
+  rgt__path_unlock(lock);
   return status;
 }
 

@@ -1,5 +1,6 @@
 /* open.c -- the handle: made, looked at, and given back. */
 #include "tunedb/connect.h"
+#include "tunedb/path.h"
 #include "tunedb/salvage.h"
 
 #include "runtime/base/alloc.h"
@@ -69,18 +70,17 @@ static rgt_status reopen(rgt__tunedb *db, rgt__error *err) {
   return rgt__connect_file(db, err);
 }
 
-/* A file that was deleted or replaced would take writes that nobody ever reads. */
-static int was_moved(const rgt__tunedb *db) {
+int rgt__open_was_moved(const rgt__tunedb *db) {
   struct stat st;
   if (db->in_memory) return 0;
-  return stat(db->path, &st) != 0 || st.st_dev != db->file_dev || st.st_ino != db->file_ino;
+  return !db->file_ino || stat(db->path, &st) != 0 || st.st_dev != db->file_dev || st.st_ino != db->file_ino;
 }
 
 rgt_status rgt__open_usable(rgt__tunedb *db, rgt__error *err) {
   if (!db) return rgt__error_set(err, RGT_EINVAL, "tuned database: no handle");
   if (db->owner != getpid())
     return rgt__error_set(err, RGT_EDB, "%s: was opened before a fork; open it again in the child", db->path);
-  if (db->sql && !was_moved(db)) return RGT_OK;
+  if (db->sql && !rgt__open_was_moved(db)) return RGT_OK;
   return reopen(db, err);
 }
 
@@ -93,15 +93,18 @@ rgt_status rgt__open_writable(rgt__tunedb *db, rgt__error *err) {
 /* First a look at the whole file: another process may have repaired or migrated it, and a healthy file must not be moved. If
  * the call then meets damage again, it is of a kind that SQLite's check does not see. */
 int rgt__open_again(rgt__tunedb *db, int tries, rgt__error *err) {
-  if (tries > 1 || !db->damaged || db->read_only || db->in_memory) return 0;
+  int io_failed = (db->code & 0xFF) == SQLITE_IOERR; /* a disk's, or journals that another process is just moving away */
+  if (tries > 1 || db->read_only || db->in_memory || !(db->damaged || (io_failed && tries == 0))) return 0;
   rgt_status status;
   if (tries == 0) {
     db->suspect = 1;
     status = reopen(db, NULL);
     db->suspect = 0;
   } else {
+    int lock = rgt__path_lock(db->path);
     rgt__connect_close(db);
     status = rgt__salvage(db, NULL);
+    rgt__path_unlock(lock);
   }
   if (status) return 0;
   if (err) err->text[0] = 0;

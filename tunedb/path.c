@@ -175,20 +175,22 @@ static char *free_name(const char *path) {
 }
 
 /* The journals go along, for what was committed may still be in them. */
+/* The journals go first: once the file is away another process may make a new one, and journals at these names are then that
+ * one's. */
 rgt_status rgt__path_aside(const char *path, char **aside, rgt__error *err) {
   char *name = free_name(path);
   if (!name) return rgt__error_nomem(err, strlen(path) + 96);
-  if (rename(path, name) != 0) {
-    rgt_status status =
-        rgt__error_set(err, RGT_EDB, "%s: is damaged and cannot be moved to %s: %s", path, name, strerror(errno));
-    rgt__free(name);
-    return status;
-  }
   for (int i = 0; i < N_JOURNALS; i++) {
     char *from = join(path, journals[i]), *to = join(name, journals[i]);
     if (from && to && rename(from, to) != 0) unlink(from); /* it must not meet the new file */
     rgt__free(from);
     rgt__free(to);
+  }
+  if (rename(path, name) != 0) {
+    rgt_status status =
+        rgt__error_set(err, RGT_EDB, "%s: is damaged and cannot be moved to %s: %s", path, name, strerror(errno));
+    rgt__free(name);
+    return status;
   }
   *aside = name;
   return RGT_OK;

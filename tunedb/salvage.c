@@ -12,7 +12,6 @@
 #include "tunedb/path.h"
 
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* A run with the keys of what it belongs to. */
@@ -146,22 +145,15 @@ static int rescue(const char *aside, rgt__tunedb *to) {
   return count_trials(to);
 }
 
-/* Does another file lie at the path than the one that was found damaged? */
-static int is_another_file(const rgt__tunedb *db) {
-  struct stat st;
-  return stat(db->path, &st) != 0 || st.st_dev != db->file_dev || st.st_ino != db->file_ino;
-}
-
-/* Under the folder's lock: of several processes that found the damage, the first one moves the file, and the others find
- * another one when they look again. */
+/* The caller holds the folder's lock: of several processes that found the damage, the first one moves the file, and the others
+ * find another one when they look again. */
 rgt_status rgt__salvage(rgt__tunedb *db, rgt__error *err) {
   char *aside = NULL;
-  int lock = rgt__path_lock(db->path);
   rgt_status status = RGT_OK;
   if (err) err->text[0] = 0; /* what the first look said */
-  if (is_another_file(db)) {
+  if (rgt__open_was_moved(db)) {
     status = rgt__connect_attach(db, 1, err);
-    if (!status || !db->damaged) goto done;
+    if (!status || !db->damaged) return status;
     if (err) err->text[0] = 0;
   }
   status = rgt__path_aside(db->path, &aside, err);
@@ -171,8 +163,6 @@ rgt_status rgt__salvage(rgt__tunedb *db, rgt__error *err) {
     int n = rescue(aside, db);
     rgt__connect_notice(db, "%s was damaged: moved to %s, %d trial%s of it kept", db->path, aside, n, n == 1 ? "" : "s");
   }
-done:
-  rgt__path_unlock(lock);
   rgt__free(aside);
   return status;
 }

@@ -32,10 +32,14 @@ static const char *advice(int primary_code) {
   }
 }
 
+/* Where another process moved the file, and its journals with it, under our hands, what SQLite calls an I/O error is cured by
+ * looking again. A disk's own error leaves the file where it is. */
 rgt_status rgt__statement_fail(rgt__tunedb *db, const char *what, rgt__error *err) {
   int code = sqlite3_extended_errcode(db->sql), primary = code & 0xFF;
   db->code = code;
-  if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || code == SQLITE_READONLY_DBMOVED) db->damaged = 1;
+  if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || code == SQLITE_READONLY_DBMOVED ||
+      (primary == SQLITE_IOERR && rgt__open_was_moved(db)))
+    db->damaged = 1;
   if (primary == SQLITE_NOMEM) return rgt__error_set(err, RGT_ENOMEM, "%s: %s: out of memory", db->path, what);
   const char *hint = advice(primary);
   return rgt__error_set(err, RGT_EDB, "%s: %s: %s%s%s", db->path, what, sqlite3_errmsg(db->sql), hint ? "; " : "",
