@@ -47,8 +47,8 @@ static rgt_status run_candidate(void *self, rgt__device *device, const rgt_kargs
   c->n_runs++;
   if (plan.workspace_bytes > 0) status = poisoned_workspace(device, (size_t)plan.workspace_bytes, &workspace, err);
   if (status == RGT_OK)
-    status = device->ops->launch(device, candidate->module, &candidate->program, &plan, k, workspace, NULL, err);
-  if (status == RGT_OK) status = device->ops->sync(device, NULL, err);
+    status = device->ops->launch(device, candidate->module, &candidate->program, &plan, k, workspace, device->stream, err);
+  if (status == RGT_OK) status = device->ops->sync(device, device->stream, err);
   device->ops->mem_free(device, workspace);
   return status;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/alloc.h"
+#include "runtime/code_pair.h"
 
 rgt_status rgt__candidate_render(const rgt__candidate_maker *m, const rgt__variant *v, const rgt_op_desc *op,
                                  rgt__candidate *out, rgt__error *err) {
@@ -77,11 +78,9 @@ static rgt_status compile_now(const rgt__candidate_maker *m, rgt__candidate *c, 
   rgt__code_cache_put(m->cache, &c->code, &compiled, &c->program, c->source, c->source_bytes, NULL);
   rgt__code_entry_free(&c->entry);
   c->entry.program = c->program;
-  c->entry.code = compiled.code;
-  c->entry.code_bytes = compiled.code_bytes;
-  compiled.code = NULL;
+  status = rgt__code_pair_join(&compiled, &c->entry.code, &c->entry.code_bytes, err);
   rgt__compiled_free(&compiled);
-  return RGT_OK;
+  return status;
 }
 
 rgt_status rgt__candidate_compile(const rgt__candidate_maker *m, rgt__candidate *c, int force, rgt__error *err) {

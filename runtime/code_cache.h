@@ -22,7 +22,7 @@ const char *rgt__code_cache_folder(const rgt__code_cache *c); /* "" if none */
 
 typedef struct rgt__code_entry {
   char path[1024]; /* of the binary; "" when it lives in memory only */
-  void *code;      /* bytes, owned, only when path is "" */
+  void *code;      /* owned, only when path is "": the bytes, with the PTX (code_pair.h) where there is one */
   size_t code_bytes;
   rgt__program program;
   int registers, shared_bytes, spill_bytes, stack_bytes;

@@ -20,6 +20,7 @@ typedef struct rgt__device_info {
   rgt__target target;
   int n_threads;      /* CPU: threads that a call may use; CUDA: 0 */
   int sm_count;       /* CUDA; CPU: 0 */
+  int ordinal;        /* CUDA: which of the driver's devices; CPU: 0 */
   int64_t free_bytes; /* memory that problems may take */
 } rgt__device_info;
 
@@ -57,8 +58,9 @@ typedef struct rgt__device_ops {
   rgt_status (*toolchain)(rgt__device *d, char *text, size_t text_size, rgt__error *err);
   /* compiler_stamp -- path, size and mtime of the compiler, cheap: keys the local code map. "" when there is none. */
   void (*compiler_stamp)(rgt__device *d, char *text, size_t text_size);
-  /* load -- code_path is a file of the code cache (already checked by hash), or NULL and bytes are given. program is borrowed
-   * for the call. RGT_EIO, RGT_EUNSUPPORTED. */
+  /* load -- code_path is a file of the code cache (already checked by hash), or NULL and bytes are given, as
+   * rgt__code_pair_join made them. program is borrowed for the call. RGT_EIO (no such file, no such entry); RGT_EUNSUPPORTED (a
+   * driver that takes neither the cubin nor the PTX); RGT_ENOMEM. */
   rgt_status (*load)(rgt__device *d, const char *code_path, const void *code, size_t code_bytes, const rgt__program *program,
                      rgt__module **out, rgt__error *err);
   void (*unload)(rgt__device *d, rgt__module *m);
@@ -69,19 +71,37 @@ typedef struct rgt__device_ops {
   rgt_status (*mem_read)(rgt__device *d, void *to_host, const void *from, size_t bytes, rgt__error *err);
 
   /* launch -- runs a plan's steps in order with a full barrier between them. Allocates nothing. k->n_index_errors and
-   * first_index_error point to device memory. CPU: returns when done. */
+   * first_index_error point to device memory. CPU: returns when done. CUDA: queued in the stream, which is never waited for,
+   * and may be one that is being captured. RGT_ECRASH: the device is lost to this process, by this launch or one before. */
   rgt_status (*launch)(rgt__device *d, rgt__module *m, const rgt__program *program, const rgt__plan *plan, const rgt_kargs *k,
                        void *workspace, void *stream, rgt__error *err);
   rgt_status (*sync)(rgt__device *d, void *stream, rgt__error *err);
-  /* now_ps -- the device's clock for timing whole batches of launches. CPU: CLOCK_MONOTONIC. */
+  /* now_ps -- a clock read before and after a batch of launches. CPU: CLOCK_MONOTONIC. NULL where time_begin is. */
   int64_t (*now_ps)(rgt__device *d, void *stream);
-  void (*flush_cache)(rgt__device *d); /* policy cold: pushes problem data out of the caches */
+  /* flush_cache -- policy cold: pushes problem data out of the caches. CUDA: queued in d->stream. */
+  void (*flush_cache)(rgt__device *d);
   void (*close)(rgt__device *d);
+
+  /* ---- what only a device with streams has: NULL elsewhere ---- */
+
+  /* time_begin, time_end -- the device's own time between two points of a stream; end waits for the second. */
+  rgt_status (*time_begin)(rgt__device *d, void *stream, rgt__error *err);
+  rgt_status (*time_end)(rgt__device *d, void *stream, int64_t *ps, rgt__error *err);
+  /* graph_begin -- launches into *stream are recorded from now on, not run; until graph_end, which is called in any case. */
+  rgt_status (*graph_begin)(rgt__device *d, void **stream, rgt__error *err);
+  /* graph_end -- makes what was recorded ready to run; with graph NULL it is thrown away. */
+  rgt_status (*graph_end)(rgt__device *d, void **graph, rgt__error *err);
+  rgt_status (*graph_launch)(rgt__device *d, void *graph, void *stream, rgt__error *err);
+  void (*graph_free)(rgt__device *d, void *graph);
+  /* take_counters -- waits for the stream, gives the two counters of index errors (device memory) as they are, and sets them
+   * to {0, INT64_MAX} where they count something. */
+  rgt_status (*take_counters)(rgt__device *d, rgt_int64 *counters, rgt_int64 out[2], void *stream, rgt__error *err);
 } rgt__device_ops;
 
 struct rgt__device { /* first member of each device's own struct */
   const rgt__device_ops *ops;
   rgt__device_info info;
+  void *stream; /* what is verified and timed runs in it; NULL where a launch returns when it is done */
 };
 
 typedef struct rgt__device_options {

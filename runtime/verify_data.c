@@ -303,7 +303,7 @@ static rgt_status check_inputs(rgt__verify_data *d, call_buffers *m, rgt__verify
 static rgt_status run(rgt__verify_data *d, const rgt__callable *c, const rgt_kargs *k, rgt__error *err) {
   rgt_status status = c->run(c->self, d->device, k, err);
   if (status == RGT_EINDEX) status = RGT_OK; /* y is complete then, and the counters tell */
-  if (status == RGT_OK && d->device->ops->sync) status = d->device->ops->sync(d->device, NULL, err);
+  if (status == RGT_OK && d->device->ops->sync) status = d->device->ops->sync(d->device, d->device->stream, err);
   if (status == RGT_EINDEX) status = RGT_OK;
   return status;
 }

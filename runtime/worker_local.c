@@ -11,6 +11,7 @@
 #include "runtime/base/alloc.h"
 #include "runtime/base/number.h"
 #include "runtime/base/random.h"
+#include "runtime/batch_time.h"
 #include "runtime/bench_data.h"
 #include "runtime/callable.h"
 #include "runtime/plain_loop.h"
@@ -18,6 +19,7 @@
 
 #define BATCH_PS ((int64_t)200 * 1000 * 1000)      /* 200 us */
 #define LONG_CALL_PS ((int64_t)1000 * 1000 * 1000) /* 1 ms */
+enum { GRAPH_CALLS_MAX = 2048 };                   /* calls of a graph: each is a node or more to be made anew every round */
 
 typedef struct batch_size {        /* calls of a batch, by the program that runs */
   const rgt__candidate *candidate; /* NULL: the plain loop */
@@ -37,19 +39,6 @@ typedef struct local_worker {
   batch_size *sizes;
   int n_sizes, sizes_capacity;
 } local_worker;
-
-/* The smallest step seen between two readings; 0 for a clock that does not move by itself. */
-static int64_t measure_clock(rgt__device *d) {
-  enum { STEPS = 50, READINGS_MAX = 100000 };
-  int64_t least = INT64_MAX;
-  for (int i = 0; i < STEPS; i++) {
-    int64_t t0 = d->ops->now_ps(d, NULL), t1 = t0;
-    for (int n = 0; t1 == t0 && n < READINGS_MAX; n++) t1 = d->ops->now_ps(d, NULL);
-    if (t1 == t0) return 0;
-    if (t1 - t0 < least) least = t1 - t0;
-  }
-  return least;
-}
 
 static void local_end(rgt__worker *w) {
   local_worker *l = (local_worker *)w;
@@ -103,24 +92,28 @@ typedef struct timed {
   rgt__plan plan;
 } timed;
 
-static rgt_status call(local_worker *l, const timed *t, rgt__error *err) {
+typedef struct one_call {
+  local_worker *worker;
+  const timed *timed;
+} one_call;
+
+static rgt_status call(void *user, void *stream, rgt__error *err) {
+  const one_call *c = user;
+  local_worker *l = c->worker;
+  const timed *t = c->timed;
   rgt__device *d = l->maker->device;
   if (!t->candidate) {
     rgt__plain_loop(&l->data.problem.op, &l->data.k, l->hidden);
     return RGT_OK;
   }
-  return d->ops->launch(d, t->candidate->module, &t->candidate->program, &t->plan, &l->data.k, l->data.workspace, NULL, err);
+  return d->ops->launch(d, t->candidate->module, &t->candidate->program, &t->plan, &l->data.k, l->data.workspace, stream, err);
 }
 
-static rgt_status batch(local_worker *l, const timed *t, int64_t n_calls, int64_t *total_ps, rgt__error *err) {
-  rgt__device *d = l->maker->device;
+static rgt_status batch(local_worker *l, const timed *t, rgt_policy policy, int64_t n_calls, int64_t *total_ps,
+                        rgt__error *err) {
+  one_call c = {l, t};
   *(volatile char *)__builtin_alloca(l->stack_offset + 1) = 0;
-  rgt_status status = d->ops->sync(d, NULL, err);
-  int64_t start = d->ops->now_ps(d, NULL);
-  for (int64_t i = 0; i < n_calls && status == RGT_OK; i++) status = call(l, t, err);
-  if (status == RGT_OK) status = d->ops->sync(d, NULL, err);
-  *total_ps = d->ops->now_ps(d, NULL) - start;
-  return status;
+  return rgt__batch_time(l->maker->device, policy, n_calls, call, &c, total_ps, err);
 }
 
 static rgt_status remember_size(local_worker *l, const rgt__candidate *c, int64_t n_calls, rgt__error *err) {
@@ -146,27 +139,26 @@ static rgt_status find_size(local_worker *l, const timed *t, int64_t *n_calls, r
   if (l->task.policy == RGT_POLICY_COLD || l->clock_ps == 0) want = 0;
   rgt_status status = RGT_OK;
   do {
-    status = batch(l, t, n, &total, err);
-    if (status == RGT_OK && total < LONG_CALL_PS) status = batch(l, t, n, &total, err);
+    status = batch(l, t, RGT_POLICY_WARM, n, &total, err);
+    if (status == RGT_OK && total < LONG_CALL_PS) status = batch(l, t, RGT_POLICY_WARM, n, &total, err);
     if (status != RGT_OK) return status;
     if (total >= want) break;
     int64_t factor = total > 0 ? want / total + 1 : 64;
     n *= factor < 2 ? 2 : factor > 64 ? 64 : factor;
   } while (n < ((int64_t)1 << 24));
+  if (l->task.policy == RGT_POLICY_GRAPH && n > GRAPH_CALLS_MAX) n = GRAPH_CALLS_MAX;
   *n_calls = n;
   return remember_size(l, t->candidate, n, err);
 }
 
 static rgt_status sample(local_worker *l, const timed *t, rgt__worker_sample *out, rgt__error *err) {
   rgt__device *d = l->maker->device;
+  one_call c = {l, t};
   int64_t n_calls = 1, total = 0;
   rgt_status status = find_size(l, t, &n_calls, err);
-  if (status != RGT_OK) return status;
-  if (l->task.policy == RGT_POLICY_COLD)
-    d->ops->flush_cache(d);
-  else
-    for (int64_t i = 0; i < n_calls / 3 + (n_calls > 1) && status == RGT_OK; i++) status = call(l, t, err);
-  if (status == RGT_OK) status = batch(l, t, n_calls, &total, err);
+  if (l->task.policy == RGT_POLICY_WARM)
+    for (int64_t i = 0; i < n_calls / 3 + (n_calls > 1) && status == RGT_OK; i++) status = call(&c, d->stream, err);
+  if (status == RGT_OK) status = batch(l, t, l->task.policy, n_calls, &total, err);
   if (status == RGT_OK) *out = (rgt__worker_sample){total / n_calls, n_calls};
   return status;
 }
@@ -231,7 +223,7 @@ rgt_status rgt__worker_open_local(const rgt__candidate_maker *maker, const rgt_o
     rgt__free(l);
     return status;
   }
-  l->clock_ps = measure_clock(maker->device);
+  l->clock_ps = rgt__batch_clock(maker->device);
   *out = &l->base;
   return RGT_OK;
 }
