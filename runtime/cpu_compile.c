@@ -56,7 +56,7 @@ rgt_status rgt__cpu_compiler_version(const rgt__cpu_compiler *c, char *text, siz
   char *argv[] = {path, (char *)(uintptr_t) "--version", NULL};
   rgt__buffer output = {0};
   int code = 0;
-  rgt_status status = rgt__process_run(argv, VERSION_LIMIT_MS, &output, &code, err);
+  rgt_status status = rgt__process_run(argv, &(rgt__process_limits){.ms = VERSION_LIMIT_MS}, &output, &code, err);
   if (status == RGT_OK && code != 0)
     status =
         rgt__error_set(err, RGT_ENOCOMPILER, "%s --version ended with status %d; it is no usable C compiler", c->path, code);
@@ -93,7 +93,7 @@ static void first_error(const rgt__buffer *output, const char *folder, char *log
 }
 
 static rgt_status run(const rgt__cpu_compiler *c, const char *folder, const char *in_path, const char *out_path,
-                      const char *target, int want_asm, rgt__compiled *out, rgt__error *err) {
+                      const char *target, int want_asm, const rgt__stop *stop, rgt__compiled *out, rgt__error *err) {
   const char *argv[40] = {c->path, COMMON_OPTIONS};
   int n = 0;
   while (argv[n]) n++;
@@ -118,10 +118,15 @@ static rgt_status run(const rgt__cpu_compiler *c, const char *folder, const char
   argv[n] = NULL;
   rgt__buffer output = {0};
   int code = 0;
-  rgt_status status = rgt__process_run((char *const *)(uintptr_t)argv, c->limit_ms, &output, &code, err);
+  rgt__process_limits limits = {c->limit_ms, c->memory_bytes, stop, c->same_group};
+  rgt_status status = rgt__process_run((char *const *)(uintptr_t)argv, &limits, &output, &code, err);
   if (status == RGT_ETIMEOUT || (status == RGT_OK && code != 0)) {
     if (status == RGT_OK) {
-      first_error(&output, folder, out->log, sizeof out->log);
+      char name[24];
+      if (code > 128)
+        snprintf(out->log, sizeof out->log, "the compiler was ended by %s", rgt__process_signal(code - 128, name));
+      else
+        first_error(&output, folder, out->log, sizeof out->log);
       status = rgt__error_set(err, RGT_ECOMPILE, "%s", out->log);
     } else {
       snprintf(out->log, sizeof out->log, "still compiling after %g s", c->limit_ms / 1000.0);
@@ -132,7 +137,7 @@ static rgt_status run(const rgt__cpu_compiler *c, const char *folder, const char
 }
 
 rgt_status rgt__cpu_compiler_run(const rgt__cpu_compiler *c, const char *source, size_t bytes, const char *target, int want_asm,
-                                 rgt__compiled *out, rgt__error *err) {
+                                 const rgt__stop *stop, rgt__compiled *out, rgt__error *err) {
   if (!c->path[0]) return no_compiler(c, err);
   struct timespec start;
   clock_gettime(CLOCK_MONOTONIC, &start);
@@ -149,7 +154,7 @@ rgt_status rgt__cpu_compiler_run(const rgt__cpu_compiler *c, const char *source,
     status = rgt__error_set(err, RGT_EIO, "%s: cannot be written: %s", in_path, strerror(errno));
   if (f && fclose(f) != 0 && status == RGT_OK)
     status = rgt__error_set(err, RGT_EIO, "%s: cannot be written: %s", in_path, strerror(errno));
-  if (status == RGT_OK) status = run(c, folder, in_path, out_path, target, want_asm, out, err);
+  if (status == RGT_OK) status = run(c, folder, in_path, out_path, target, want_asm, stop, out, err);
   if (status == RGT_OK) status = rgt__file_read(out_path, CODE_MAX, &code, err);
   unlink(in_path);
   unlink(out_path);

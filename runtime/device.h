@@ -9,6 +9,7 @@
 #include "generator/program.h"
 #include "generator/spec.h"
 #include "runtime/base/environment.h"
+#include "runtime/base/stop.h"
 #include "templates/lib/kargs.h"
 
 typedef struct rgt__device rgt__device;
@@ -51,7 +52,7 @@ typedef struct rgt__device_ops {
 
   /* rgt compile -- source text to code for the device's own target, or another that it can name (CUDA: any sm_XX that NVRTC
    * lists). want_asm: CPU gives assembly text in code. Thread-safe. RGT_ECOMPILE (first error in out->log and err),
-   * RGT_ENOCOMPILER, RGT_ETIMEOUT, RGT_ENOMEM, RGT_EIO. */
+   * RGT_ENOCOMPILER, RGT_ETIMEOUT, RGT_EINTERRUPTED (d->stop), RGT_ENOMEM, RGT_EIO. */
   rgt_status (*compile)(rgt__device *d, const char *source, size_t bytes, const rgt__target *target, int want_asm,
                         rgt__compiled *out, rgt__error *err);
   /* toolchain -- compiler version, its build-id and size, options: no path, no time. RGT_ENOCOMPILER. */
@@ -82,6 +83,10 @@ typedef struct rgt__device_ops {
   void (*flush_cache)(rgt__device *d);
   void (*close)(rgt__device *d);
 
+  /* guard -- from now on (off: no longer) each allocation lies between unreadable pages and ends where one begins: what reads
+   * or writes outside it dies. NULL where the device checks bounds itself or cannot. */
+  void (*guard)(rgt__device *d, int on);
+
   /* ---- what only a device with streams has: NULL elsewhere ---- */
 
   /* time_begin, time_end -- the device's own time between two points of a stream; end waits for the second. */
@@ -98,17 +103,19 @@ typedef struct rgt__device_ops {
   rgt_status (*take_counters)(rgt__device *d, rgt_int64 *counters, rgt_int64 out[2], void *stream, rgt__error *err);
 } rgt__device_ops;
 
-struct rgt__device { /* first member of each device's own struct */
-  const rgt__device_ops *ops;
-  rgt__device_info info;
-  void *stream; /* what is verified and timed runs in it; NULL where a launch returns when it is done */
-};
-
 typedef struct rgt__device_options {
   const rgt__environment *env; /* borrowed, outlives the device */
   int threads;                 /* 0: RAGTUNE_THREADS or the affinity */
   int ordinal;                 /* of CUDA devices */
 } rgt__device_options;
+
+struct rgt__device { /* first member of each device's own struct */
+  const rgt__device_ops *ops;
+  rgt__device_info info;
+  rgt__device_options
+      opened;            /* how another process opens the same device; env NULL: it cannot, and candidates run in this one */
+  const rgt__stop *stop; /* NULL, or what ends a compiler in work early: RGT_EINTERRUPTED. Borrowed */
+};
 
 rgt_status rgt__device_cpu_open(const rgt__device_options *o, rgt__device **out, rgt__error *err);
 /* RGT_ENODEVICE: one line that names the library looked for and where. */

@@ -34,7 +34,7 @@ struct rgt__module {
 
 static rgt_status cpu_compile(rgt__device *d, const char *source, size_t bytes, const rgt__target *target, int want_asm,
                               rgt__compiled *out, rgt__error *err) {
-  return rgt__cpu_compiler_run(&((cpu_device *)d)->compiler, source, bytes, target->name, want_asm, out, err);
+  return rgt__cpu_compiler_run(&((cpu_device *)d)->compiler, source, bytes, target->name, want_asm, d->stop, out, err);
 }
 
 static rgt_status cpu_toolchain(rgt__device *d, char *text, size_t text_size, rgt__error *err) {
@@ -276,6 +276,7 @@ rgt_status rgt__device_cpu_open(const rgt__device_options *o, rgt__device **out,
   if (!c) return rgt__error_nomem(err, sizeof *c);
   rgt__device_info *info = &c->base.info;
   c->base.ops = &cpu_ops;
+  c->base.opened = *o;
   rgt_status status = thread_count(o, &info->n_threads, err);
   if (status == RGT_OK) status = rgt__cpu_target(rgt__environment_get(o->env, RGT_ENV_RAGTUNE_CPU), &info->target, err);
   if (status != RGT_OK) {

@@ -1,4 +1,4 @@
-/* process.c -- runs a program to its end, with a time limit; no shell.
+/* process.c -- runs a program to its end, with limits; no shell.
  *
  * posix_spawn, not fork: the host may have many threads. The child gets its own process group, so that a time limit ends the
  * compiler's children too.
@@ -10,12 +10,14 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { OUTPUT_MAX = 1 << 20 };
+enum { OUTPUT_MAX = 1 << 20, LOOK_MS = 20 /* how often a stop is asked for */ };
 
 extern char **environ;
 
@@ -25,7 +27,8 @@ static int64_t now_ms(void) {
   return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static rgt_status start(char *const argv[], const int pipe_fd[2], pid_t *child, rgt__error *err) {
+static rgt_status start(char *const argv[], const rgt__process_limits *limits, const int pipe_fd[2], pid_t *child,
+                        rgt__error *err) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attr;
   sigset_t none, defaults;
@@ -43,7 +46,8 @@ static rgt_status start(char *const argv[], const int pipe_fd[2], pid_t *child, 
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, pipe_fd[1], 1);
   posix_spawn_file_actions_adddup2(&actions, pipe_fd[1], 2);
-  posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  int group = limits->same_group ? 0 : POSIX_SPAWN_SETPGROUP;
+  posix_spawnattr_setflags(&attr, (short)(group | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
   posix_spawnattr_setpgroup(&attr, 0);
   posix_spawnattr_setsigmask(&attr, &none);
   posix_spawnattr_setsigdefault(&attr, &defaults);
@@ -51,75 +55,98 @@ static rgt_status start(char *const argv[], const int pipe_fd[2], pid_t *child, 
   posix_spawnattr_destroy(&attr);
   posix_spawn_file_actions_destroy(&actions);
   if (failed) return rgt__error_set(err, RGT_EIO, "%s: cannot be started: %s", argv[0], strerror(failed));
+  if (limits->memory_bytes) { /* it has hardly begun: its own children inherit the limit */
+    struct rlimit most = {limits->memory_bytes, limits->memory_bytes};
+    prlimit(*child, RLIMIT_DATA, &most, NULL);
+  }
   return RGT_OK;
 }
 
-/* Reads until the pipe closes; 0 when the limit passed first. What passes OUTPUT_MAX is read and dropped, so that the child can
- * go on writing. */
-static int drain(int fd, int64_t deadline_ms, rgt__buffer *output) {
+/* Why to end it now: RGT_ETIMEOUT or RGT_EINTERRUPTED; RGT_OK: not yet. */
+static rgt_status over(const rgt__process_limits *limits, int64_t deadline_ms) {
+  if (rgt__stop_now(limits->stop)) return RGT_EINTERRUPTED;
+  return !limits->same_group && now_ms() >= deadline_ms ? RGT_ETIMEOUT : RGT_OK;
+}
+
+/* Reads until the pipe closes, or it is over. What passes OUTPUT_MAX is read and dropped, so that the child can go on writing.
+ */
+static rgt_status drain(int fd, const rgt__process_limits *limits, int64_t deadline_ms, rgt__buffer *output) {
   char chunk[4096];
   for (;;) {
-    int64_t left = deadline_ms - now_ms();
-    if (left <= 0) return 0;
+    rgt_status status = over(limits, deadline_ms);
+    if (status != RGT_OK) return status;
     struct pollfd p = {.fd = fd, .events = POLLIN};
-    int ready = poll(&p, 1, left > 1000 ? 1000 : (int)left);
-    if (ready < 0 && errno != EINTR) return 1;
+    int ready = poll(&p, 1, LOOK_MS);
+    if (ready < 0 && errno != EINTR) return RGT_OK;
     if (ready <= 0) continue;
     ssize_t n = read(fd, chunk, sizeof chunk);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return 1;
+    if (n <= 0) return RGT_OK;
     size_t room = OUTPUT_MAX - output->size;
     rgt__buffer_add(output, chunk, (size_t)n < room ? (size_t)n : room);
   }
 }
 
 /* Waits for the end of a child whose pipe has closed: mostly it has ended, or does at once, but a program may close its output
- * and go on. 0 when the limit passed first. *code is -1 where the status is lost: a host that ignores SIGCHLD, or waits for
- * every child, takes it away. */
-static int reap(pid_t child, int64_t deadline_ms, int *code) {
+ * and go on. *code is -1 where the status is lost: a host that ignores SIGCHLD, or waits for every child, takes it away. */
+static rgt_status reap(pid_t child, const rgt__process_limits *limits, int64_t deadline_ms, int *code) {
   long pause_ns = 50 * 1000;
   for (;;) {
-    int status = 0;
-    pid_t ended = waitpid(child, &status, WNOHANG);
+    int ended_with = 0;
+    pid_t ended = waitpid(child, &ended_with, WNOHANG);
     if (ended == child) {
-      *code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-      return 1;
+      *code = WIFEXITED(ended_with) ? WEXITSTATUS(ended_with) : 128 + WTERMSIG(ended_with);
+      return RGT_OK;
     }
     if (ended < 0 && errno != EINTR) {
       *code = -1;
-      return 1;
+      return RGT_OK;
     }
-    if (now_ms() >= deadline_ms) return 0;
+    rgt_status status = over(limits, deadline_ms);
+    if (status != RGT_OK) return status;
     nanosleep(&(struct timespec){.tv_nsec = pause_ns}, NULL);
     if (pause_ns < 20 * 1000 * 1000) pause_ns *= 2;
   }
 }
 
-static void end_group(pid_t child) {
-  kill(-child, SIGKILL);
+static void end_it(pid_t child, const rgt__process_limits *limits) {
+  kill(limits->same_group ? child : -child, SIGKILL);
   while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
 }
 
-rgt_status rgt__process_run(char *const argv[], int limit_ms, rgt__buffer *output, int *exit_status, rgt__error *err) {
-  int fd[2];
+rgt_status rgt__process_run(char *const argv[], const rgt__process_limits *limits, rgt__buffer *output, int *exit_status,
+                            rgt__error *err) {
+  int fd[2], code = 0;
   pid_t child = 0;
   if (pipe2(fd, O_CLOEXEC) != 0) return rgt__error_set(err, RGT_EIO, "%s: no pipe: %s", argv[0], strerror(errno));
-  rgt_status status = start(argv, fd, &child, err);
+  rgt_status status = start(argv, limits, fd, &child, err);
   close(fd[1]);
   if (status == RGT_OK) {
-    int64_t deadline_ms = now_ms() + limit_ms;
-    int code = 0;
-    if (!drain(fd[0], deadline_ms, output) || !reap(child, deadline_ms, &code)) {
-      end_group(child);
-      status = rgt__error_set(err, RGT_ETIMEOUT, "%s: still running after %d ms, ended", argv[0], limit_ms);
-    } else if (code < 0) {
+    int64_t deadline_ms = now_ms() + limits->ms;
+    status = drain(fd[0], limits, deadline_ms, output);
+    if (status == RGT_OK) status = reap(child, limits, deadline_ms, &code);
+    if (status != RGT_OK) end_it(child, limits);
+    if (status == RGT_ETIMEOUT) rgt__error_set(err, status, "%s: still running after %d ms, ended", argv[0], limits->ms);
+    if (status == RGT_EINTERRUPTED) rgt__error_set(err, status, "%s: ended on request", argv[0]);
+    if (status == RGT_OK && code < 0)
       status = rgt__error_set(err, RGT_EIO,
                               "%s: its exit status is lost: this process ignores SIGCHLD or waits for every child", argv[0]);
-    } else {
-      *exit_status = code;
-    }
+    if (status == RGT_OK) *exit_status = code;
   }
   close(fd[0]);
   if (status == RGT_OK && output->failed) status = rgt__error_nomem(err, OUTPUT_MAX);
   return status;
+}
+
+const char *rgt__process_signal(int number, char text[24]) {
+  static const struct {
+    int number;
+    const char *name;
+  } known[] = {{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"},   {SIGILL, "SIGILL"},   {SIGFPE, "SIGFPE"},   {SIGABRT, "SIGABRT"},
+               {SIGKILL, "SIGKILL"}, {SIGTERM, "SIGTERM"}, {SIGTRAP, "SIGTRAP"}, {SIGPIPE, "SIGPIPE"}, {SIGINT, "SIGINT"},
+               {SIGHUP, "SIGHUP"},   {SIGQUIT, "SIGQUIT"}, {SIGXCPU, "SIGXCPU"}, {SIGSYS, "SIGSYS"},   {SIGALRM, "SIGALRM"}};
+  snprintf(text, 24, "signal %d", number);
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    if (known[i].number == number) snprintf(text, 24, "%s", known[i].name);
+  return text;
 }

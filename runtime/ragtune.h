@@ -51,6 +51,7 @@ extern "C" {
   X(RGT_ECOMPILE, "a generated source did not compile")          \
   X(RGT_ENOCOMPILER, "no compiler was found")                    \
   X(RGT_ENODEVICE, "the device was not found")                   \
+  X(RGT_ENOWORKER, "the worker program was not found")           \
   X(RGT_EUNSUPPORTED, "not supported by this version")           \
   X(RGT_EWRONG, "a variant's result is wrong")                   \
   X(RGT_EINFEASIBLE, "no variant is feasible")                   \
@@ -305,7 +306,9 @@ typedef struct rgt_tune_result { /* one signature */
 /* rgt_tune -- searches the op's space for each rows bucket and stores every trial; results[i] is for rows[i].
  * results holds n_rows entries (5 with the default list).
  * Returns RGT_OK (also when single buckets failed: see their status), RGT_EINTERRUPTED (what was measured is stored),
- * RGT_EINVAL, RGT_ETEMPLATE, RGT_ENOCOMPILER, RGT_EDB (results are complete, but could not be stored), RGT_ENOMEM.
+ * RGT_EINVAL, RGT_ETEMPLATE, RGT_ENOCOMPILER, RGT_ENOWORKER (candidates are compiled and run in children, ragtune-worker;
+ * the message names where it was looked for), RGT_ECRASH (the worker itself does not stay alive), RGT_EDB (results are
+ * complete, but could not be stored), RGT_ENOMEM. A candidate that crashes, hangs or eats memory is a result, not an error.
  * Threads: compiles in others; callbacks come on the calling thread. */
 RGT_API rgt_status rgt_tune(rgt_op *op, const rgt_tune_options *options, rgt_tune_result *results);
 

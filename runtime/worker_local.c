@@ -203,8 +203,17 @@ static void local_close(rgt__worker *w) {
   rgt__free(l);
 }
 
+static void local_forget(rgt__worker *w, rgt__candidate *c) {
+  local_worker *l = (local_worker *)w;
+  rgt__candidate_unload(l->maker->device, c);
+  int n = 0;
+  for (int i = 0; i < l->n_sizes; i++)
+    if (l->sizes[i].candidate != c) l->sizes[n++] = l->sizes[i];
+  l->n_sizes = n;
+}
+
 static const rgt__worker_ops local_ops = {local_begin, local_end,   local_check, local_round,
-                                          local_loop,  local_close, local_place};
+                                          local_loop,  local_close, local_place, local_forget};
 
 rgt_status rgt__worker_open_local(const rgt__candidate_maker *maker, const rgt_op_desc *op, const rgt_case *data,
                                   uint64_t verify_seed, int64_t verify_rows, rgt__worker **out, rgt__error *err) {

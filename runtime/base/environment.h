@@ -5,22 +5,25 @@
 #include "runtime/base/error.h"
 
 /* name, what it is for */
-#define RGT_ENVIRONMENT_LIST(X)                                                               \
-  X(RAGTUNE_DEVICE, "device when none is named: auto, cpu, cuda, cuda:N")                     \
-  X(RAGTUNE_DB, "file of the tuned database; :memory: for none")                              \
-  X(RAGTUNE_CACHE, "folder of compiled code")                                                 \
-  X(RAGTUNE_MODE, "cache, tune, replay or off")                                               \
-  X(RAGTUNE_THREADS, "CPU threads a call may use")                                            \
-  X(RAGTUNE_CC, "C compiler for the CPU device, one program name or path; none: no compiler") \
-  X(RAGTUNE_TEMPLATES, "folder of templates instead of the built-in ones")                    \
-  X(RAGTUNE_CPU, "limits the CPU features used: plain, avx2, avx512")                         \
-  X(RAGTUNE_LIBNVRTC, "path of libnvrtc.so")                                                  \
-  X(RAGTUNE_LIBCUDA, "path of libcuda.so.1")                                                  \
-  X(RAGTUNE_WORKER, "path of ragtune-worker (used from a later version on)")                  \
-  X(HOME, "the user's home")                                                                  \
-  X(XDG_DATA_HOME, "folder of the database's folder, else HOME/.local/share")                 \
-  X(XDG_CACHE_HOME, "folder of the code cache's folder, else HOME/.cache")                    \
-  X(PATH, "where compilers are looked for")                                                   \
+#define RGT_ENVIRONMENT_LIST(X)                                                                        \
+  X(RAGTUNE_DEVICE, "device when none is named: auto, cpu, cuda, cuda:N")                              \
+  X(RAGTUNE_DB, "file of the tuned database; :memory: for none")                                       \
+  X(RAGTUNE_CACHE, "folder of compiled code")                                                          \
+  X(RAGTUNE_MODE, "cache, tune, replay or off")                                                        \
+  X(RAGTUNE_THREADS, "CPU threads a call may use")                                                     \
+  X(RAGTUNE_CC, "C compiler for the CPU device, one program name or path; none: no compiler")          \
+  X(RAGTUNE_TEMPLATES, "folder of templates instead of the built-in ones")                             \
+  X(RAGTUNE_CPU, "limits the CPU features used: plain, avx2, avx512")                                  \
+  X(RAGTUNE_LIBNVRTC, "path of libnvrtc.so")                                                           \
+  X(RAGTUNE_LIBCUDA, "path of libcuda.so.1")                                                           \
+  X(RAGTUNE_WORKER, "path of ragtune-worker; none: no worker; inside: candidates run in this process") \
+  X(RAGTUNE_RUN_LIMIT_S, "seconds that a candidate may run in a worker, 10")                           \
+  X(RAGTUNE_COMPILE_LIMIT_S, "seconds that a candidate may take to compile, 60")                       \
+  X(RAGTUNE_MEMORY_LIMIT_MIB, "memory that a candidate or a compiler may take, 2048")                  \
+  X(HOME, "the user's home")                                                                           \
+  X(XDG_DATA_HOME, "folder of the database's folder, else HOME/.local/share")                          \
+  X(XDG_CACHE_HOME, "folder of the code cache's folder, else HOME/.cache")                             \
+  X(PATH, "where compilers are looked for")                                                            \
   X(TMPDIR, "scratch files, else /tmp")
 
 typedef enum rgt__environment_name {

@@ -125,7 +125,7 @@ static void test_no_compiler(void **state) {
   assert_string_equal(err.text, expected);
   assert_string_equal(text, "kept");
   err.text[0] = 0;
-  assert_int_equal(rgt__cpu_compiler_run(&c, "", 0, "plain", 0, &out, &err), RGT_ENOCOMPILER);
+  assert_int_equal(rgt__cpu_compiler_run(&c, "", 0, "plain", 0, NULL, &out, &err), RGT_ENOCOMPILER);
   assert_string_equal(err.text, expected);
   assert_int_equal(out.registers, 5);
   rgt__environment_free(&env);
@@ -183,7 +183,7 @@ static void check_arguments(const char *target, int want_asm, const char *expect
   rgt__compiled out;
   rgt__error err = {""};
   fake(&c, TELL "dir=${out%/*}; echo \"$@\" | sed \"s|$dir|DIR|g\" >$out; cat $dir/variant.c >>$out\n");
-  if (rgt__cpu_compiler_run(&c, "int x;\nSOURCE", 13, target, want_asm, &out, &err) != RGT_OK) fail_msg("%s", err.text);
+  if (rgt__cpu_compiler_run(&c, "int x;\nSOURCE", 13, target, want_asm, NULL, &out, &err) != RGT_OK) fail_msg("%s", err.text);
   char expected[600];
   snprintf(expected, sizeof expected, "%s -o DIR/variant.%s DIR/variant.c\nint x;\nSOURCE", expected_options,
            want_asm ? "s" : "so");
@@ -209,7 +209,7 @@ static rgt_status run_fake(const char *script, const char *target, int limit_ms,
   rgt__cpu_compiler c;
   fake(&c, script);
   c.limit_ms = limit_ms;
-  rgt_status status = rgt__cpu_compiler_run(&c, "x", 1, target, 0, out, err);
+  rgt_status status = rgt__cpu_compiler_run(&c, "x", 1, target, 0, NULL, out, err);
   assert_int_equal(scratch_count(c.scratch), 0); /* nothing is left behind, whatever happened */
   return status;
 }
@@ -234,6 +234,7 @@ static void test_failures(void **state) {
       RGT_ECOMPILE);
   assert_string_equal(out.log, "variant.c:3:1: error: no x");
   assert_int_equal(run_fake("#!/bin/sh\nkill -SEGV $$\n", "plain", 20000, &out, &err), RGT_ECOMPILE);
+  assert_string_equal(out.log, "the compiler was ended by SIGSEGV");
   /* says that it is done, and is not */
   assert_int_equal(run_fake("#!/bin/sh\nexit 0\n", "plain", 20000, &out, &err), RGT_EIO);
   assert_null(out.code);
@@ -258,7 +259,7 @@ static void test_no_scratch(void **state) {
   char message[400];
   fake(&c, "#!/bin/sh\nexit 0\n");
   snprintf(c.scratch, sizeof c.scratch, "%s", scratch_path(&s, "absent"));
-  assert_int_equal(rgt__cpu_compiler_run(&c, "x", 1, "plain", 0, &out, &err), RGT_EIO);
+  assert_int_equal(rgt__cpu_compiler_run(&c, "x", 1, "plain", 0, NULL, &out, &err), RGT_EIO);
   snprintf(message, sizeof message, "%s: no temporary folder: No such file or directory", c.scratch);
   assert_string_equal(err.text, message);
 }
@@ -271,7 +272,7 @@ static void test_no_memory(void **state) {
   fake(&c, TELL "echo code >$out; echo a warning\n");
   for (int n = 0; n < 20; n++) {
     scratch_fail_after(n);
-    rgt_status status = rgt__cpu_compiler_run(&c, "x", 1, "plain", 0, &out, NULL);
+    rgt_status status = rgt__cpu_compiler_run(&c, "x", 1, "plain", 0, NULL, &out, NULL);
     scratch_fail_never();
     assert_int_equal(scratch_count(c.scratch), 0);
     if (status == RGT_OK) {
@@ -296,14 +297,17 @@ static void test_compiles(void **state) {
   rgt__compiled a, b;
   rgt__error err = {""};
   real(&c);
-  if (rgt__cpu_compiler_run(&c, good_source, sizeof good_source - 1, "plain", 0, &a, &err) != RGT_OK) fail_msg("%s", err.text);
+  if (rgt__cpu_compiler_run(&c, good_source, sizeof good_source - 1, "plain", 0, NULL, &a, &err) != RGT_OK)
+    fail_msg("%s", err.text);
   assert_memory_equal(a.code, "\177ELF", 4);
-  if (rgt__cpu_compiler_run(&c, good_source, sizeof good_source - 1, "plain", 0, &b, &err) != RGT_OK) fail_msg("%s", err.text);
+  if (rgt__cpu_compiler_run(&c, good_source, sizeof good_source - 1, "plain", 0, NULL, &b, &err) != RGT_OK)
+    fail_msg("%s", err.text);
   assert_int_equal(a.code_bytes, b.code_bytes); /* nothing of the temporary folder or the time is in it */
   assert_memory_equal(a.code, b.code, a.code_bytes);
   rgt__compiled_free(&a);
   rgt__compiled_free(&b);
-  if (rgt__cpu_compiler_run(&c, good_source, sizeof good_source - 1, "plain", 1, &a, &err) != RGT_OK) fail_msg("%s", err.text);
+  if (rgt__cpu_compiler_run(&c, good_source, sizeof good_source - 1, "plain", 1, NULL, &a, &err) != RGT_OK)
+    fail_msg("%s", err.text);
   assert_int_equal(strlen(a.code), a.code_bytes);
   assert_non_null(strstr(a.code, "answer:"));
   rgt__compiled_free(&a);
@@ -317,7 +321,7 @@ static void test_does_not_compile(void **state) {
   rgt__error err = {""};
   static const char bad[] = "int a;\n#line 41 \"templates/cpu/rows.c\"\nint b;\nint c = nowhere;\n";
   real(&c);
-  assert_int_equal(rgt__cpu_compiler_run(&c, bad, sizeof bad - 1, "plain", 0, &out, &err), RGT_ECOMPILE);
+  assert_int_equal(rgt__cpu_compiler_run(&c, bad, sizeof bad - 1, "plain", 0, NULL, &out, &err), RGT_ECOMPILE);
   assert_ptr_equal(strstr(out.log, "templates/cpu/rows.c:42:9: error: "), out.log); /* the template's own line */
   assert_non_null(strstr(out.log, "nowhere"));
   assert_string_equal(err.text, out.log);
@@ -336,7 +340,7 @@ static void *compile_on_thread(void *arg) {
   rgt__compiled out;
   snprintf(source, sizeof source, "const char name_%d[] = \"marked %d\";\n", t->number, t->number);
   snprintf(expected, sizeof expected, "marked %d", t->number);
-  rgt_status status = rgt__cpu_compiler_run(t->c, source, strlen(source), "plain", 1, &out, NULL);
+  rgt_status status = rgt__cpu_compiler_run(t->c, source, strlen(source), "plain", 1, NULL, &out, NULL);
   t->good = status == RGT_OK && strstr(out.code, expected) != NULL;
   rgt__compiled_free(&out);
   return NULL;

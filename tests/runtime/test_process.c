@@ -17,7 +17,7 @@ typedef struct result {
 static void run(result *r, const char *script, int limit_ms) {
   char *argv[] = {(char *)(uintptr_t) "/bin/sh", (char *)(uintptr_t) "-c", (char *)(uintptr_t)script, NULL};
   *r = (result){.code = -77};
-  r->status = rgt__process_run(argv, limit_ms, &r->output, &r->code, &r->err);
+  r->status = rgt__process_run(argv, &(rgt__process_limits){.ms = limit_ms}, &r->output, &r->code, &r->err);
 }
 
 static void check(const char *script, int code, const char *output) {
@@ -44,7 +44,7 @@ static void test_output_is_added(void **state) {
   rgt__buffer output = {0};
   int code = -1;
   rgt__buffer_text(&output, "some ");
-  assert_int_equal(rgt__process_run(argv, 20000, &output, &code, NULL), RGT_OK);
+  assert_int_equal(rgt__process_run(argv, &(rgt__process_limits){.ms = 20000}, &output, &code, NULL), RGT_OK);
   assert_string_equal(output.data, "some more\n");
   rgt__buffer_free(&output);
 }
@@ -66,11 +66,11 @@ static void test_cannot_start(void **state) {
   rgt__buffer output = {0};
   rgt__error err = {""};
   int code = -77;
-  assert_int_equal(rgt__process_run(argv, 1000, &output, &code, &err), RGT_EIO);
+  assert_int_equal(rgt__process_run(argv, &(rgt__process_limits){.ms = 1000}, &output, &code, &err), RGT_EIO);
   assert_int_equal(code, -77);
   assert_string_equal(err.text, "/nonexistent/cc: cannot be started: No such file or directory");
   argv[0] = (char *)(uintptr_t) "/dev/null";
-  assert_int_equal(rgt__process_run(argv, 1000, &output, &code, &err), RGT_EIO);
+  assert_int_equal(rgt__process_run(argv, &(rgt__process_limits){.ms = 1000}, &output, &code, &err), RGT_EIO);
   assert_string_equal(err.text, "/dev/null: cannot be started: Permission denied");
   assert_null(output.data);
 }
@@ -136,6 +136,47 @@ static void test_lost_status(void **state) {
   assert_string_equal(r.err.text, "/bin/sh: its exit status is lost: this process ignores SIGCHLD or waits for every child");
 }
 
+static void test_stop(void **state) {
+  (void)state;
+  char *argv[] = {(char *)(uintptr_t) "/bin/sleep", (char *)(uintptr_t) "600", NULL};
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  rgt__stop at_once = {.deadline_s = (double)t.tv_sec + 0.05};
+  volatile int flag = 1;
+  rgt__stop on_request = {.flag = &flag};
+  const rgt__stop *stops[] = {&at_once, &on_request};
+  for (int i = 0; i < 2; i++) {
+    rgt__buffer output = {0};
+    rgt__error err = {""};
+    int code = -77;
+    rgt__process_limits limits = {.ms = 60000, .stop = stops[i]};
+    assert_int_equal(rgt__process_run(argv, &limits, &output, &code, &err), RGT_EINTERRUPTED);
+    assert_int_equal(code, -77);
+    assert_string_equal(err.text, "/bin/sleep: ended on request");
+  }
+}
+
+/* A program that takes more than it may is told that there is no more: what it does then is its own affair. */
+static void test_memory(void **state) {
+  (void)state;
+  char *argv[] = {(char *)(uintptr_t) "/bin/sh", (char *)(uintptr_t) "-c",
+                  (char *)(uintptr_t) "sleep 0.2; head -c 200000000 /dev/zero | tail -n 1 | wc -c", NULL};
+  rgt__process_limits limits = {.ms = 60000, .memory_bytes = (size_t)64 << 20};
+  rgt__buffer output = {0};
+  int code = -77;
+  assert_int_equal(rgt__process_run(argv, &limits, &output, &code, NULL), RGT_OK);
+  assert_non_null(strstr(output.data, "exhausted"));
+  rgt__buffer_free(&output);
+}
+
+static void test_signal_names(void **state) {
+  (void)state;
+  char text[24];
+  assert_string_equal(rgt__process_signal(SIGSEGV, text), "SIGSEGV");
+  assert_string_equal(rgt__process_signal(SIGKILL, text), "SIGKILL");
+  assert_string_equal(rgt__process_signal(62, text), "signal 62");
+}
+
 static void test_no_memory(void **state) {
   (void)state;
   result r;
@@ -150,6 +191,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_ends),         cmocka_unit_test(test_output_is_added), cmocka_unit_test(test_much_output),
       cmocka_unit_test(test_cannot_start), cmocka_unit_test(test_limit),           cmocka_unit_test(test_closed_output),
-      cmocka_unit_test(test_signals),      cmocka_unit_test(test_lost_status),     cmocka_unit_test(test_no_memory)};
+      cmocka_unit_test(test_signals),      cmocka_unit_test(test_lost_status),     cmocka_unit_test(test_no_memory),
+      cmocka_unit_test(test_stop),         cmocka_unit_test(test_memory),          cmocka_unit_test(test_signal_names)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
