@@ -112,6 +112,7 @@ typedef struct rgt__device_options {
 struct rgt__device { /* first member of each device's own struct */
   const rgt__device_ops *ops;
   rgt__device_info info;
+  void *stream; /* what is verified and timed runs in it; NULL where a launch returns when it is done */
   rgt__device_options
       opened;            /* how another process opens the same device; env NULL: it cannot, and candidates run in this one */
   const rgt__stop *stop; /* NULL, or what ends a compiler in work early: RGT_EINTERRUPTED. Borrowed */
