@@ -19,6 +19,7 @@ enum { PATH_SIZE = 1024, CODE_MAX = 256 << 20, PROGRAM_MAX = 1 << 20 };
 
 struct rgt__code_cache {
   char folder[PATH_SIZE - 128]; /* "" for none */
+  int is_bundle;
 };
 
 rgt_status rgt__code_cache_open(const char *folder, rgt__code_cache **out, rgt__error *err) {
@@ -35,6 +36,19 @@ rgt_status rgt__code_cache_open(const char *folder, rgt__code_cache **out, rgt__
     rgt__free(c);
     return status;
   }
+  *out = c;
+  return RGT_OK;
+}
+
+rgt_status rgt__code_cache_open_bundle(const char *folder, rgt__code_cache **out, rgt__error *err) {
+  rgt__code_cache *c = rgt__alloc_zero(1, sizeof *c);
+  if (!c) return rgt__error_nomem(err, sizeof *c);
+  if (strlen(folder) >= sizeof c->folder) {
+    rgt__free(c);
+    return rgt__error_set(err, RGT_EIO, "%s: path too long for a bundle", folder);
+  }
+  snprintf(c->folder, sizeof c->folder, "%s", folder);
+  c->is_bundle = 1;
   *out = c;
   return RGT_OK;
 }
@@ -138,9 +152,14 @@ rgt_status rgt__code_cache_get(rgt__code_cache *c, const rgt__digest *key, rgt__
   rgt_status status = read_entry(c, key, e, &head, &code);
   if (status == RGT_OK) *out = *e;
   if (status == RGT_ENOMEM) rgt__error_nomem(err, head.size + code.size);
-  if (status == RGT_EIO) {
+  if (status == RGT_EIO && !c->is_bundle) {
     remove_entry(c, key);
     status = RGT_EMISS;
+  } else if (status != RGT_OK && status != RGT_ENOMEM && c->is_bundle) {
+    char hex[RGT_DIGEST_HEX_MAX];
+    rgt__digest_hex(key, hex);
+    status = rgt__error_set(err, RGT_EIO, "%s: the code %.12s is %s", c->folder, hex,
+                            status == RGT_EMISS ? "missing or cannot be read" : "damaged");
   }
   rgt__buffer_free(&head);
   rgt__buffer_free(&code);
@@ -152,7 +171,7 @@ static rgt_status put_file(const rgt__code_cache *c, const rgt__digest *key, con
                            rgt__error *err) {
   char path[PATH_SIZE];
   entry_path(c, "code", key, suffix, path);
-  return rgt__file_write(path, data, n, 0600, err);
+  return rgt__file_write(path, data, n, c->is_bundle ? 0644 : 0600, err);
 }
 
 rgt_status rgt__code_cache_put(rgt__code_cache *c, const rgt__digest *key, const rgt__compiled *compiled,
@@ -173,12 +192,47 @@ rgt_status rgt__code_cache_put(rgt__code_cache *c, const rgt__digest *key, const
     rgt__buffer_add(&head, rest.data, rest.size);
   }
   rgt_status status = head.failed || rest.failed ? rgt__error_nomem(err, head.size) : make_entry_folder(c, "code", key, err);
-  if (status == RGT_OK) status = put_file(c, key, ".src", source, source_bytes, err);
+  if (status == RGT_OK && !c->is_bundle) status = put_file(c, key, ".src", source, source_bytes, err);
   if (status == RGT_OK && compiled->ptx) status = put_file(c, key, ".ptx", compiled->ptx, compiled->ptx_bytes, err);
   if (status == RGT_OK) status = put_file(c, key, ".bin", compiled->code, compiled->code_bytes, err);
   if (status == RGT_OK) status = put_file(c, key, ".program", head.data, head.size, err);
   rgt__buffer_free(&rest);
   rgt__buffer_free(&head);
+  return status;
+}
+
+void rgt__code_cache_ptx_path(const char *binary, char *path, size_t path_size) {
+  size_t n = strlen(binary), end = strlen(".bin");
+  snprintf(path, path_size, "%.*s.ptx", (int)(n > end ? n - end : n), binary);
+}
+
+/* The binary and the program were checked by get; PTX is only there for CUDA. */
+rgt_status rgt__code_cache_copy(rgt__code_cache *from, rgt__code_cache *to, const rgt__digest *key, rgt__error *err) {
+  rgt__buffer code = {0}, ptx = {0};
+  char path[PATH_SIZE];
+  rgt__code_entry *e = rgt__alloc_zero(1, sizeof *e);
+  if (!e) return rgt__error_nomem(err, sizeof *e);
+  rgt_status status = rgt__code_cache_get(from, key, e, err);
+  if (status == RGT_OK) status = rgt__file_read(e->path, CODE_MAX, &code, err);
+  if (status == RGT_OK) {
+    rgt__code_cache_ptx_path(e->path, path, sizeof path);
+    if (access(path, F_OK) == 0) status = rgt__file_read(path, CODE_MAX, &ptx, err);
+  }
+  if (status == RGT_OK) {
+    rgt__compiled c = {.code = code.data,
+                       .code_bytes = code.size,
+                       .ptx = ptx.size ? ptx.data : NULL,
+                       .ptx_bytes = ptx.size,
+                       .registers = e->registers,
+                       .shared_bytes = e->shared_bytes,
+                       .spill_bytes = e->spill_bytes,
+                       .stack_bytes = e->stack_bytes};
+    status = rgt__code_cache_put(to, key, &c, &e->program, "", 0, err);
+  }
+  rgt__buffer_free(&code);
+  rgt__buffer_free(&ptx);
+  rgt__code_entry_free(e);
+  rgt__free(e);
   return status;
 }
 

@@ -17,6 +17,10 @@ typedef struct rgt__code_cache rgt__code_cache;
 /* rgt__code_cache_open -- folder NULL: no cache, every get is a miss, every put keeps nothing. A folder that others can write,
  * or that cannot be made: RGT_EIO (the caller warns and opens with NULL). */
 rgt_status rgt__code_cache_open(const char *folder, rgt__code_cache **out, rgt__error *err);
+/* rgt__code_cache_open_bundle -- the code of a bundle (bundle.h), in the same format, which somebody keeps and others may read:
+ * nothing is made here, sources are left out, files are 0644, and what is damaged stays where it is: get then is RGT_EIO and
+ * says what is wrong. RGT_EIO (path too long), RGT_ENOMEM. */
+rgt_status rgt__code_cache_open_bundle(const char *folder, rgt__code_cache **out, rgt__error *err);
 void rgt__code_cache_free(rgt__code_cache *c);
 const char *rgt__code_cache_folder(const rgt__code_cache *c); /* "" if none */
 
@@ -31,11 +35,16 @@ void rgt__code_entry_free(rgt__code_entry *e);
 
 /* code key: source digest, toolchain, target, launch ABI (kargs version) */
 void rgt__code_cache_key(const rgt__digest *source, const char *toolchain, const char *target, rgt__digest *key);
-/* get -- RGT_OK; RGT_EMISS (absent, or damaged: the entry is removed); RGT_ENOMEM. */
+/* get -- RGT_OK; RGT_EMISS (absent, or damaged: the entry is removed); RGT_ENOMEM; of a bundle RGT_EIO. */
 rgt_status rgt__code_cache_get(rgt__code_cache *c, const rgt__digest *key, rgt__code_entry *out, rgt__error *err);
 rgt_status rgt__code_cache_put(rgt__code_cache *c, const rgt__digest *key, const rgt__compiled *compiled,
                                const rgt__program *program, const char *source, size_t source_bytes,
                                rgt__error *err); /* RGT_EIO */
+/* copy -- an entry of one cache into another, checked on the way. RGT_EMISS (not in `from`, or damaged there), RGT_EIO,
+ * RGT_ENOMEM. */
+rgt_status rgt__code_cache_copy(rgt__code_cache *from, rgt__code_cache *to, const rgt__digest *key, rgt__error *err);
+/* ptx_path -- where the PTX of an entry lies: beside the binary, whose path is given. */
+void rgt__code_cache_ptx_path(const char *binary, char *path, size_t path_size);
 /* map -- local key (any canonical text) to code key. */
 rgt_status rgt__code_cache_map_get(rgt__code_cache *c, const rgt__digest *local, rgt__digest *key); /* RGT_OK, RGT_EMISS */
 rgt_status rgt__code_cache_map_put(rgt__code_cache *c, const rgt__digest *local, const rgt__digest *key, rgt__error *err);

@@ -8,6 +8,8 @@
 #include "runtime/device.h"
 #include "tunedb/tunedb.h"
 
+typedef struct rgt__bundle rgt__bundle;
+
 typedef enum rgt__mode { RGT_MODE_CACHE, RGT_MODE_TUNE, RGT_MODE_REPLAY, RGT_MODE_OFF } rgt__mode;
 
 struct rgt_ctx {
@@ -25,6 +27,8 @@ struct rgt_ctx {
   int db_is_default;     /* db_path was not named by the caller or the environment: only we keep files there */
   rgt__sources *sources; /* likewise: rgt__context_families */
   rgt__families *families;
+  char bundle_folder[768];       /* "" for none */
+  rgt__bundle *bundle;           /* likewise: bundle.h */
   char toolchain[256];           /* "" until asked for: it starts a process */
   double peak_flops, peak_bytes; /* a second, measured at the first tuning; 0 before */
   rgt_op *ops;                   /* every op still open */

@@ -4,7 +4,7 @@
 #include "runtime/base/alloc.h"
 #include "runtime/base/number.h"
 #include "runtime/builtin.h"
-#include "runtime/prepare.h"
+#include "runtime/bundle.h"
 #include "runtime/thread_pool.h"
 
 void rgt__prepare_reset(rgt_op *op) {
@@ -57,12 +57,12 @@ static rgt_status ready_for(rgt_op *op, rgt__choice *choice, rgt__ready **out) {
       *out = r;
       return RGT_OK;
     }
-    if (status == RGT_ENOMEM || status == RGT_ENOCOMPILER) break;
-    rgt__context_log(ctx, RGT_LOG_WARNING, "%s; not used", ctx->error.text);
+    if (status == RGT_ENOMEM) break;
+    if (status != RGT_ENOCOMPILER) rgt__context_log(ctx, RGT_LOG_WARNING, "%s; not used", ctx->error.text);
   }
   if (status == RGT_ENOMEM) return status;
   rgt__variant v;
-  if (status != RGT_ENOCOMPILER) status = rgt__prepare_default(op, ctx->device->ops->kind, &v);
+  status = rgt__prepare_default(op, ctx->device->ops->kind, &v); /* a bundle may have it also where no compiler is */
   if (status == RGT_OK) {
     rgt__variant_format(&v, text);
     if ((*out = loaded_already(op, text))) return RGT_OK;
@@ -204,7 +204,8 @@ rgt_status rgt_op_prepare_variant(rgt_op *op, const char *variant, int64_t max_r
   if (status == RGT_OK) {
     rgt__ready *r = new_ready(op);
     rgt__variant_format(&v, r->variant);
-    status = rgt__prepare_load_compiled(op, &v, NULL, r);
+    status = rgt__bundle_load(op, &v, r);
+    if (status == RGT_EMISS) status = rgt__prepare_load_compiled(op, &v, NULL, r);
     if (status == RGT_OK) {
       op->n_ready = 1;
       workspace_bytes = workspace_for(op, r, max_rows);

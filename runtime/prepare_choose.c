@@ -6,7 +6,7 @@
 
 #include "runtime/base/alloc.h"
 #include "runtime/base/number.h"
-#include "runtime/prepare.h"
+#include "runtime/bundle.h"
 
 static rgt_status find(rgt_op *op, int64_t bucket, int nearest, const rgt__tunedb_limits *limits, rgt__tunedb_winner *out) {
   rgt_ctx *ctx = op->ctx;
@@ -71,6 +71,8 @@ rgt_status rgt__prepare_choose(rgt_op *op, int64_t rows, const char *numeric_cla
   limits.numeric_class = numeric_class && numeric_class[0] ? numeric_class : NULL;
   rgt_status status = choose_exact(op, rows, &limits, out);
   if (status == RGT_EMISS) {
+    status = rgt__bundle_choose(op, rows, out); /* measured for this op, if elsewhere: before what was for another one */
+    if (status != RGT_EMISS) return status;
     record_miss(op, rows);
     out->bucket = rgt__number_bucket(rows);
     status = find(op, out->bucket, 1, &limits, &out->found);

@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "runtime/base/alloc.h"
-#include "runtime/candidate.h"
-#include "runtime/prepare.h"
+#include "runtime/bundle.h"
 #include "runtime/worker.h"
 
 static rgt_status make_maker(rgt_op *op, rgt__candidate_maker *m) {
@@ -118,6 +117,7 @@ rgt_status rgt__prepare_load_standing(rgt_op *op, const rgt__tunedb_standing *s,
                             v.family->revision);
   if (status != RGT_OK) return status;
   status = load_mapped(op, &v, out);
+  if (status == RGT_EMISS) status = rgt__bundle_load(op, &v, out);
   return status == RGT_EMISS ? rgt__prepare_load_compiled(op, &v, &s->code, out) : status;
 }
 
@@ -128,5 +128,6 @@ rgt_status rgt__prepare_load_default(rgt_op *op, rgt__ready *out) {
   if (status != RGT_OK) return status;
   rgt__variant_format(&v, out->variant);
   status = load_mapped(op, &v, out);
+  if (status == RGT_EMISS) status = rgt__bundle_load(op, &v, out);
   return status == RGT_EMISS ? rgt__prepare_load_compiled(op, &v, NULL, out) : status;
 }

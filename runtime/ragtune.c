@@ -8,7 +8,7 @@
 
 #include "runtime/base/alloc.h"
 #include "runtime/base/file.h"
-#include "runtime/context.h"
+#include "runtime/bundle.h"
 
 static rgt_status parse_mode(const char *word, rgt__mode *out, rgt__error *err) {
   static const char *const words[] = {"cache", "tune", "replay", "off"};
@@ -37,6 +37,7 @@ static void choose_paths(rgt_ctx *ctx, const rgt_options *o) {
   const char *db = o->database ? o->database : rgt__environment_get(&ctx->env, RGT_ENV_RAGTUNE_DB);
   const char *cache = o->cache_dir ? o->cache_dir : rgt__environment_get(&ctx->env, RGT_ENV_RAGTUNE_CACHE);
   const char *templates = o->template_dir ? o->template_dir : rgt__environment_get(&ctx->env, RGT_ENV_RAGTUNE_TEMPLATES);
+  const char *bundle = o->bundle ? o->bundle : rgt__environment_get(&ctx->env, RGT_ENV_RAGTUNE_BUNDLE);
   user_folder(&ctx->env, RGT_ENV_XDG_DATA_HOME, ".local/share", folder, sizeof folder);
   ctx->db_is_default = !db;
   if (db)
@@ -51,6 +52,7 @@ static void choose_paths(rgt_ctx *ctx, const rgt_options *o) {
   user_folder(&ctx->env, RGT_ENV_XDG_CACHE_HOME, ".cache", folder, sizeof folder);
   snprintf(ctx->cache_folder, sizeof ctx->cache_folder, "%s", cache ? cache : folder);
   snprintf(ctx->template_dir, sizeof ctx->template_dir, "%s", templates ? templates : "");
+  snprintf(ctx->bundle_folder, sizeof ctx->bundle_folder, "%s", bundle ? bundle : "");
 }
 
 static rgt_status open_cache(rgt_ctx *ctx) {
@@ -103,6 +105,7 @@ rgt_status rgt_open(const rgt_options *options, rgt_ctx **out) {
 void rgt_close(rgt_ctx *ctx) {
   if (!ctx) return;
   while (ctx->ops) rgt_op_free(ctx->ops);
+  rgt__bundle_close(ctx->bundle);
   rgt__families_free(ctx->families);
   rgt__sources_free(ctx->sources);
   rgt__tunedb_close(ctx->db);

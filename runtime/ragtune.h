@@ -127,6 +127,7 @@ typedef struct rgt_options {
   int threads;              /* CPU threads a call may use; 0: RAGTUNE_THREADS, else all that the affinity allows */
   rgt_log_fn log;           /* NULL: silent */
   void *log_user;
+  const char *bundle; /* folder that rgt_compile_bundle wrote: prepare takes code from it; NULL: RAGTUNE_BUNDLE, else none */
 } rgt_options;
 
 /* rgt_open -- a context. options may be NULL.
@@ -174,7 +175,8 @@ enum { RGT_PREPARE_EXACT = 1 }; /* rgt_op_prepare flags: fail with RGT_EMISS rat
  * nearest, else the default variant), compiles what is not cached, loads it and allocates one workspace for the op.
  * After it rgt_op_run allocates nothing and never compiles. In mode "tune" a miss is tuned first.
  * Returns RGT_OK, RGT_EINVAL, RGT_EMISS (mode "replay" or RGT_PREPARE_EXACT), RGT_ECOMPILE, RGT_ENOMEM.
- * With no compiler on the CPU the built-in kernel stays in use and RGT_OK is returned; rgt_why says so. */
+ * With neither a compiler nor a bundle's code the built-in kernel stays in use on the CPU and RGT_OK is returned; rgt_why says
+ * so. */
 RGT_API rgt_status rgt_op_prepare(rgt_op *op, int64_t max_rows, unsigned flags);
 
 /* rgt_op_prepare_variant -- the same with one named variant for every row count, as rgt_show and `ragtune verify` name it;
@@ -342,10 +344,16 @@ RGT_API double rgt_config_budget_s(const rgt_config *config);
 
 /* ---- inspection -------------------------------------------------------------------------------------------- */
 
-typedef enum rgt_layer_kind { RGT_FROM_USER_DB, RGT_FROM_MEMORY, RGT_FROM_DEFAULT, RGT_FROM_BUILTIN } rgt_layer_kind;
+typedef enum rgt_layer_kind {
+  RGT_FROM_USER_DB,
+  RGT_FROM_MEMORY,
+  RGT_FROM_DEFAULT,
+  RGT_FROM_BUILTIN,
+  RGT_FROM_BUNDLE
+} rgt_layer_kind;
 
 typedef struct rgt_why_info {
-  char variant[RGT_VARIANT_TEXT_MAX]; /* "builtin" where no compiler is */
+  char variant[RGT_VARIANT_TEXT_MAX]; /* "builtin" where neither a compiler nor a bundle's code is */
   rgt_layer_kind from;
   int exact;           /* 1: this signature; 0: another one, named in stored_signature */
   char signature[256]; /* asked for */
@@ -390,6 +398,28 @@ typedef struct rgt_compile_info {
 typedef int (*rgt_compile_fn)(void *user, const rgt_compile_info *info);
 RGT_API rgt_status rgt_compile(rgt_op *op, const char *target, const char *variant, int sample, uint64_t seed,
                                rgt_compile_fn fn, void *user);
+
+typedef struct rgt_bundle_options {
+  size_t struct_size;
+  const char *target;  /* as for rgt_compile; NULL: the context's device */
+  const char *variant; /* this one beside the default variant */
+  int sample;          /* > 0: so many of the space, drawn with seed, beside the default variant */
+  uint64_t seed;
+  rgt_compile_fn fn; /* called for each variant; non-zero stops; may be NULL */
+  void *user;
+} rgt_bundle_options;
+
+/* rgt_compile_bundle -- compiles variants of op and writes them into a folder from which other machines, without a compiler,
+ * can load them: rgt_options.bundle, RAGTUNE_BUNDLE. In it are always the default variant, and with it, where options name
+ * neither variant nor sample, the winner and the runner-up of every bucket and skew that the context's database has for this
+ * very op on this device: these are dispatched to wherever the bundle is used, after the user's own results for the op and
+ * before all else. On the context's own device each variant that no trial has verified is verified first, and a wrong one left
+ * out; for another target that cannot be done. folder is made, in one step; where it is a bundle, the op's code is added, in
+ * place of what it had for the same. options may be NULL. Returns RGT_OK; RGT_EINVAL (an option; folder is no bundle and not
+ * empty), RGT_EIO (folder, with what is wrong), RGT_ETEMPLATE, RGT_ENOCOMPILER, RGT_EINFEASIBLE, RGT_ECOMPILE or RGT_EWRONG
+ * (the default variant), RGT_EINTERRUPTED, RGT_EDB, RGT_ENOMEM. Unless RGT_OK is returned, folder is as it was, but for files
+ * that a bundle's table does not name. */
+RGT_API rgt_status rgt_compile_bundle(rgt_op *op, const rgt_bundle_options *options, const char *folder);
 
 /* rgt_case -- one problem with its data, for rgt_verify. Arrays are the op's storage type, packed, stacked, in the op's layout.
  * y64 may be NULL; where given, [rows, n_out], it is compared too: within the bound, and bit for bit as round(y64) if `exact`.

@@ -5,7 +5,7 @@
 #include "runtime/base/alloc.h"
 #include "runtime/base/number.h"
 #include "runtime/builtin.h"
-#include "runtime/prepare.h"
+#include "runtime/bundle.h"
 
 static void fill_found(const rgt__choice *c, rgt_why_info *info) {
   const rgt__tunedb_standing *w = &c->found.winner, *second = &c->found.runner_up;
@@ -26,6 +26,10 @@ static void fill_note(const rgt_op *op, int64_t rows, const rgt__choice *c, rgt_
   if (c->from == RGT_FROM_DEFAULT)
     snprintf(info->note, sizeof info->note, "nothing stored for this op on this device%s: the default variant",
              op->ctx->mode == RGT_MODE_OFF ? " is asked (mode off)" : "");
+  else if (c->from == RGT_FROM_BUNDLE)
+    snprintf(info->note, sizeof info->note, "%.160s chose it for %lld rows%s%s", op->ctx->bundle_folder, tuned,
+             c->found.exact ? "" : " of another signature",
+             strcmp(c->found.device_class, op->ctx->device->info.class_text) == 0 ? "" : ", measured on another device");
   else if (!c->found.exact)
     snprintf(info->note, sizeof info->note, "the nearest stored shape of the same kind and bucket");
   else if (tuned == bucket)
@@ -73,7 +77,7 @@ rgt_status rgt_why(rgt_op *op, int64_t rows, rgt_why_info *info) {
     ctx->device->ops->compiler_stamp(ctx->device, stamp, sizeof stamp);
     status = rgt__prepare_default(op, ctx->device->ops->kind, &v);
     if (status == RGT_OK) rgt__variant_format(&v, out.variant);
-    if (status == RGT_OK && !stamp[0] && rgt__builtin_supports(&op->desc)) {
+    if (status == RGT_OK && !stamp[0] && rgt__builtin_supports(&op->desc) && !rgt__bundle_has(op, &v)) {
       snprintf(out.variant, sizeof out.variant, "builtin");
       out.from = RGT_FROM_BUILTIN;
       snprintf(out.note, sizeof out.note, "no compiler was found: the built-in kernel");

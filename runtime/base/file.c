@@ -1,6 +1,7 @@
 /* file.c -- whole files: read, write in one step, make folders, look for programs. */
 #include "runtime/base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -167,6 +168,25 @@ rgt_status rgt__file_private(const char *path, rgt__error *err) {
     return rgt__error_set(err, RGT_EIO, "%s: others can write to it (mode %04o); use a folder of mode 0700", path,
                           (unsigned)(st.st_mode & 07777));
   return RGT_OK;
+}
+
+static void remove_in(int parent, const char *name) {
+  if (unlinkat(parent, name, 0) == 0) return;
+  int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return;
+  DIR *folder = fdopendir(fd);
+  if (!folder) {
+    close(fd);
+    return;
+  }
+  for (struct dirent *e; (e = readdir(folder));)
+    if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) remove_in(fd, e->d_name);
+  closedir(folder);
+  unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+void rgt__file_remove_tree(const char *path) {
+  remove_in(AT_FDCWD, path);
 }
 
 static int is_program(const char *path) {

@@ -15,6 +15,9 @@ rgt_status rgt__file_make_folder(const char *path, rgt__error *err);
 /* rgt__file_private -- RGT_OK if path (a folder) belongs to this user and nobody else can write it; else RGT_EIO, saying why.
  */
 rgt_status rgt__file_private(const char *path, rgt__error *err);
+/* rgt__file_remove_tree -- a folder with everything in it, following no link; best effort. For folders that we made ourselves.
+ */
+void rgt__file_remove_tree(const char *path);
 /* rgt__file_find_program -- `name` itself if it holds a '/', else searched in search_path (PATH's form); the path in out. 1 if
  * found. */
 int rgt__file_find_program(const char *name, const char *search_path, char *out, size_t out_size);

@@ -16,7 +16,6 @@ static const struct {
     {ANY, "--order", "sorted", "take raw: sorted rows are raw rows too"},
     {ANY, "--order", "offsets", "take raw"},
     {RGT_VERB_RUN, "--device", "cuda", "run works on the CPU device"},
-    {RGT_VERB_COMPILE, "-o", NULL, "show -o writes the code of one variant"},
     {RGT_VERB_DB, "export", NULL, "copy the file that `ragtune env` names"},
     {RGT_VERB_DB, "import", NULL, "name a file with --db"},
     {RGT_VERB_DB, "merge", NULL, "name a file with --db"},

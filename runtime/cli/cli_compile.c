@@ -67,6 +67,10 @@ static void print_info(const rgt_compile_info *i) {
   fflush(stdout);
 }
 
+static const char *target_word(const work *w) {
+  return w->o->target ? w->o->target : "the device here";
+}
+
 /* What stands above the first variant: a call that fails before it prints nothing on stdout. */
 static void begin(work *w) {
   if (w->begun) return;
@@ -74,12 +78,13 @@ static void begin(work *w) {
   if (w->o->json) {
     w->object = rgt__json_object("compile");
     rgt__json_text(w->object, "op", w->session.text);
-    rgt__json_text(w->object, "target", w->o->target);
+    rgt__json_text(w->object, "target", target_word(w));
+    if (w->o->output) rgt__json_text(w->object, "bundle", w->o->output);
     w->list = rgt__json_array(w->object, "variants");
     return;
   }
   printf("op      %s%s\n", w->session.text, w->session.out_from_in ? "  (out is taken from --in)" : "");
-  printf("target  %s\n", w->o->target);
+  printf("target  %s\n", target_word(w));
   puts("registers    shared  spills        ms       code  variant");
 }
 
@@ -99,9 +104,31 @@ static int on_info(void *user, const rgt_compile_info *i) {
   return rgt__interrupt_flag != 0;
 }
 
+/* A bundle holds what is stored for the device here, if that is what it is for; a report asks no database. */
 static rgt_status prepare(work *w, rgt__message *m) {
-  if (!w->o->target) return rgt__message_set(m, RGT_EINVAL, "--target is missing: cpu, or an architecture such as sm_90");
-  return rgt__session_start(&w->session, w->o, "cpu", ":memory:", m);
+  const rgt__options *o = w->o;
+  if (!o->target && !o->output)
+    return rgt__message_set(m, RGT_EINVAL, "--target is missing: cpu, or an architecture such as sm_90");
+  if (!o->output && o->db)
+    return rgt__message_set(m, RGT_EINVAL, "--db stands without -o: only a bundle asks the database for the best variants");
+  if (!o->output || (o->target && strcmp(o->target, "cpu") == 0))
+    return rgt__session_start(&w->session, o, "cpu", o->output ? NULL : ":memory:", m);
+  return rgt__session_start(&w->session, o, NULL, NULL, m);
+}
+
+static rgt_status compile(work *w) {
+  const rgt__options *o = w->o;
+  int sample = o->sample < 0 ? 0 : (int)o->sample;
+  uint64_t seed = o->seed < 0 ? 0 : (uint64_t)o->seed;
+  if (!o->output) return rgt_compile(w->session.op, o->target, o->variant, sample, seed, on_info, w);
+  rgt_bundle_options b = {.struct_size = sizeof b,
+                          .target = o->target,
+                          .variant = o->variant,
+                          .sample = sample,
+                          .seed = seed,
+                          .fn = on_info,
+                          .user = w};
+  return rgt_compile_bundle(w->session.op, &b, o->output);
 }
 
 static rgt_status summary(work *w, rgt_status status, rgt__message *m) {
@@ -121,6 +148,7 @@ static rgt_status summary(work *w, rgt_status status, rgt__message *m) {
   printf("%d variants: %d compiled, %d infeasible, %d compile errors; %d spill\n", w->n_all, w->n[RGT_TRIAL_OK],
          w->n[RGT_TRIAL_INFEASIBLE], w->n[RGT_TRIAL_COMPILE_ERROR], w->n_spilling);
   printf("median %.1f ms, total %.2f s and %zu bytes of code\n", median, w->total_ms / 1e3, w->total_bytes);
+  if (w->o->output && status == RGT_OK) printf("bundle %s\n", w->o->output);
   return RGT_OK;
 }
 
@@ -154,8 +182,7 @@ int rgt__cli_compile(const rgt__options *o) {
     status = rgt__message_print(&m);
   } else {
     rgt__interrupt_catch();
-    s = rgt_compile(w.session.op, o->target, o->variant, o->sample < 0 ? 0 : (int)o->sample,
-                    o->seed < 0 ? 0 : (uint64_t)o->seed, on_info, &w);
+    s = compile(&w);
     if (s != RGT_OK) rgt__message_from(&m, s, w.session.ctx);
     status = finish(&w, s, &m);
   }

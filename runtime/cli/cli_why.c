@@ -42,12 +42,12 @@ static void print_measured(const rgt_why_info *i) {
 
 static void print_text(const rgt__session *s, int64_t rows, const rgt_why_info *i) {
   static const char *const layers[] = {"the tuned database", "this process's memory", "the default variant",
-                                       "the built-in kernel"};
+                                       "the built-in kernel", "the bundle"};
   char text[32];
   printf("op         %s%s\n", s->text, s->out_from_in ? "  (out is taken from --in)" : "");
   printf("rows       %" PRId64 "\n", rows);
   printf("variant    %s\n", i->variant);
-  printf("from       %s\n", (unsigned)i->from < 4 ? layers[i->from] : "unknown");
+  printf("from       %s\n", (unsigned)i->from < sizeof layers / sizeof *layers ? layers[i->from] : "unknown");
   printf("signature  %s\n", i->signature);
   if (i->exact)
     puts("stored     this very signature");

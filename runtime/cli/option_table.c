@@ -15,7 +15,7 @@ const rgt__verb_entry rgt__verb_table[RGT_N_VERBS] = {
   [RGT_VERB_TUNE]    = {"tune", "[tune] (OP | --config FILE.lua) [--rows LIST] [options]", "search for the fastest variant of an op, and remember it"},
   [RGT_VERB_RUN]     = {"run", "run (OP --x F --index F --w1 F [--b1 F --w2 F --b2 F] | --case DIR) --y OUT.npy", "compute y from .npy files"},
   [RGT_VERB_VERIFY]  = {"verify", "verify (OP | --case DIR) [options]", "compare variants with the float64 reference"},
-  [RGT_VERB_COMPILE] = {"compile", "compile OP --target TARGET [options]", "compile variants and report their registers, shared bytes and spills"},
+  [RGT_VERB_COMPILE] = {"compile", "compile OP (--target TARGET | -o DIR) [options]", "compile variants and report their registers, shared bytes and spills; write a bundle of code"},
   [RGT_VERB_SHOW]    = {"show", "show OP [--rows N | --variant TEXT] [--emit KIND] [-o FILE]", "print the source or the code of one variant"},
   [RGT_VERB_WHY]     = {"why", "why OP --rows N [options]", "what dispatch would run, and why"},
   [RGT_VERB_DB]      = {"db", "db list|check|rebuild [--db FILE]", "the tuned database"},
@@ -38,8 +38,8 @@ const rgt__option rgt__option_table[] = {
   {"--rows", "N", "rows of the call", RGT_OPTION_INTEGER, BIT(SHOW) | BIT(WHY), AT(rows), 1, RGT_COUNT_MAX, "The calls"},
   {"--skew", "uniform|zipf|one", "how rows spread over groups: alike, exponent 1.1, all in one (default when tuning: uniform)", RGT_OPTION_WORD, LOOKUP | BIT(RUN), AT(skew), RGT_SKEW_UNIFORM, 0, NULL},
   {"--index", "FILE.npy", "a real index to tune with, in place of --rows and --skew", RGT_OPTION_TEXT, BIT(TUNE), AT(index), 1, TEXT_MAX, NULL},
-  {"--weights", "stacked|pointers", "one array of weights, or a pointer for each group (default: stacked)", RGT_OPTION_WORD, LOOKUP, AT(weights), RGT_STACKED, 0, NULL},
-  {"--align", "N", "bytes that every address and stride is promised to be a multiple of (default: the element's size)", RGT_OPTION_POWER, LOOKUP, AT(align), 1, 16, NULL},
+  {"--weights", "stacked|pointers", "one array of weights, or a pointer for each group (default: stacked)", RGT_OPTION_WORD, LOOKUP | BIT(COMPILE), AT(weights), RGT_STACKED, 0, NULL},
+  {"--align", "N", "bytes that every address and stride is promised to be a multiple of (default: the element's size)", RGT_OPTION_POWER, LOOKUP | BIT(COMPILE), AT(align), 1, 16, NULL},
   {"--order", "raw|sorted|offsets", "order of the rows (default: raw)", RGT_OPTION_WORD, LOOKUP, AT(order), RGT_ORDER_RAW, 0, NULL},
   {"--max-error", "E", "admit variants that err up to E relative to their terms", RGT_OPTION_REAL, LOOKUP | DATA | BIT(COMPILE), AT(max_error), 1, 1, NULL},
   {"--batch-invariant", NULL, "the same bits for a row whatever the number of rows", RGT_OPTION_FLAG, LOOKUP | DATA | BIT(COMPILE), AT(batch_invariant), 0, 0, NULL},
@@ -59,7 +59,7 @@ const rgt__option rgt__option_table[] = {
   {"--target", "TARGET", "what to compile for: cpu, or an architecture such as sm_90", RGT_OPTION_TEXT, BIT(COMPILE) | BIT(SHOW), AT(target), 1, 32, NULL},
   {"--emit", "source|ptx|cubin|asm", "what to print (default: source)", RGT_OPTION_WORD, BIT(SHOW), AT(emit), RGT_EMIT_SOURCE, 0, NULL},
   {"-o", "FILE", "write to FILE instead of standard output", RGT_OPTION_TEXT, BIT(SHOW), AT(output), 1, TEXT_MAX, NULL},
-  {"-o", "DIR", "a bundle of code to load where no compiler is", RGT_OPTION_TEXT, BIT(COMPILE), AT(output), 1, TEXT_MAX, NULL},
+  {"-o", "DIR", "write a bundle, for machines without a compiler: the default variant, and what is stored as best for this op here (with --variant or --sample: those instead); to a new folder or a bundle", RGT_OPTION_TEXT, BIT(COMPILE), AT(output), 1, TEXT_MAX, NULL},
 
   {"--policy", "warm|cold|graph", "how calls are timed (default: warm)", RGT_OPTION_WORD, BIT(TUNE), AT(policy), RGT_POLICY_WARM, 0, "The search"},
   {"--budget", "SECONDS", "time for the whole search (default: 60; with --config: 60 for each op and skew)", RGT_OPTION_REAL, BIT(TUNE), AT(budget), 0, 10000000, NULL},
@@ -71,7 +71,8 @@ const rgt__option rgt__option_table[] = {
 
   {"--device", "auto|cpu|cuda[:N]", "where it runs (default: auto)", RGT_OPTION_DEVICE, OP & ~BIT(COMPILE), AT(device), 0, 0, "General"},
   {"--threads", "N", "CPU threads a call may use (default: all allowed)", RGT_OPTION_INTEGER, OP & ~BIT(COMPILE), AT(threads), 1, 4096, NULL},
-  {"--db", "FILE", "the tuned database (default: RAGTUNE_DB, else the user's data folder)", RGT_OPTION_TEXT, LOOKUP | BIT(RUN) | BIT(DB) | BIT(ENV), AT(db), 1, TEXT_MAX, NULL},
+  {"--bundle", "DIR", "take code from this bundle where the cache has none (default: RAGTUNE_BUNDLE)", RGT_OPTION_TEXT, BIT(RUN) | BIT(SHOW) | BIT(WHY), AT(bundle), 1, TEXT_MAX, NULL},
+  {"--db", "FILE", "the tuned database (default: RAGTUNE_DB, else the user's data folder)", RGT_OPTION_TEXT, LOOKUP | BIT(RUN) | BIT(COMPILE) | BIT(DB) | BIT(ENV), AT(db), 1, TEXT_MAX, NULL},
   {"--json", NULL, "print one JSON object", RGT_OPTION_FLAG, ALL, AT(json), 0, 0, NULL},
   {"--help", NULL, "print this", RGT_OPTION_FLAG, ALL, AT(help), 0, 0, NULL},
 };

@@ -39,7 +39,7 @@ typedef struct rgt__options {
   double max_error, budget;
   int batch_invariant, force, quiet, json;
   const char *device, *index, *x, *w1, *b1, *w2, *b2, *y, *case_dir;
-  const char *variant, *target, *output, *space, *config, *shard, *db;
+  const char *variant, *target, *output, *bundle, *space, *config, *shard, *db;
   const char **words; /* what stands without an option: the action of `db` and its files */
   int n_words;
 } rgt__options;

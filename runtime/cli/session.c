@@ -11,6 +11,7 @@ rgt_status rgt__session_open(rgt__session *s, const rgt__options *o, const char 
   memset(s, 0, sizeof *s);
   options.device = o->device ? o->device : device;
   options.database = o->db ? o->db : database;
+  options.bundle = o->bundle;
   options.threads = o->threads < 0 ? 0 : (int)o->threads;
   status = rgt_open(&options, &s->ctx);
   return status == RGT_OK ? RGT_OK : rgt__message_from(m, status, s->ctx);

@@ -40,7 +40,7 @@ static void usage_errors_are_one_line(void **unused) {
   expect_refusal(run("why --op mlp:0-1-1:g1:f32:relu:b12:nk:i64 --rows 8"), 2, "--op 'mlp:0-1-1:g1:f32:relu:b12:nk:i64'");
   expect_refusal(run("compile " SMALL), 2, "--target is missing");
   expect_refusal(run("compile " SMALL " --target sm_999999x"), 2, "sm_999999x");
-  expect_refusal(run("compile " SMALL " --target cpu -o dir"), 2, "compile -o: not in this version");
+  expect_refusal(run("compile " SMALL " --target cpu --db x.db"), 2, "--db stands without -o");
   expect_refusal(run("show " SMALL " --rows 3 --variant x"), 2, "--rows stands beside --variant");
   expect_refusal(run("show " SMALL " --emit cubin --json"), 2, "--emit cubin is binary");
   expect_refusal(run("show " SMALL " --variant nobody:x=1"), 2, "nobody");
