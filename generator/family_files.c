@@ -96,10 +96,8 @@ static void run_shared(lua_State *L, rgt__families *f, const rgt__source_file *f
     luaL_error(L, "shared \"%s\": more than %d files deep", file->name, RGT_SHARED_DEPTH_MAX);
   rgt__error err;
   const char *name = lua_pushfstring(L, RGT_TEMPLATE_ROOT "%s", file->name);
-  if (rgt__lua_load(f->lua, file->text, file->size, name, &err) != RGT_OK) {
-    lua_pushstring(L, err.text);
-    lua_error(L);
-  }
+  rgt_status status = rgt__lua_load(f->lua, file->text, file->size, name, &err);
+  if (status != RGT_OK) rgt__lua_raise(L, status, err.text);
   f->running[f->n_running++] = file;
   lua_call(L, 0, 1);
   f->n_running--;

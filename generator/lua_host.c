@@ -23,6 +23,7 @@ struct rgt__lua {
   int depth;                  /* of protected calls: the outermost one sets left */
   int denied;                 /* the last failed allocation was refused by the limits, not by the system */
   char where[WHERE_MAX];      /* "file:line: " of that refusal */
+  rgt_status raised;          /* by rgt__lua_raise, on its way through Lua */
   locale_t c_locale;          /* texts must not depend on the host program's locale */
   lua_CFunction shared_push;
   void *shared_user;
@@ -127,6 +128,13 @@ static int explain(lua_State *L) {
   return 1;
 }
 
+void rgt__lua_raise(lua_State *L, rgt_status status, const char *text) {
+  rgt__lua_of(L)->raised = status;
+  lua_pushstring(L, text);
+  lua_error(L);
+  __builtin_unreachable();
+}
+
 /* fail -- a Lua status, and the error value on top (which is popped), as a status and a line. */
 static rgt_status fail(rgt__lua *l, int status, const char *name, rgt__error *err) {
   lua_State *L = l->state;
@@ -141,6 +149,7 @@ static rgt_status fail(rgt__lua *l, int status, const char *name, rgt__error *er
   } else if (status == LUA_ERRMEM) {
     rgt__error_set(err, result, "%s%smore than %zu KiB of memory", where, gap, l->limit_bytes / 1024);
   } else if (lua_type(L, -1) == LUA_TSTRING) {
+    if (l->raised) result = l->raised;
     rgt__error_set(err, result, "%s", lua_tostring(L, -1));
   } else {
     rgt__error_set(err, result, "%s%sLua failed without a message", where, gap);
@@ -153,6 +162,7 @@ static rgt_status fail(rgt__lua *l, int status, const char *name, rgt__error *er
 static locale_t enter(rgt__lua *l) {
   if (l->depth++ == 0) {
     l->left = l->instructions;
+    l->raised = RGT_OK;
     lua_sethook(l->state, count_hook, LUA_MASKCOUNT, HOOK_STEP);
   }
   l->denied = 0;

@@ -38,5 +38,7 @@ void *rgt__lua_shared_user(lua_State *L);
 lua_CFunction rgt__lua_shared_push(lua_State *L);
 /* rgt__lua_charge -- counts work done in C as instructions; raises when the limit is passed. */
 void rgt__lua_charge(lua_State *L, int64_t steps);
+/* rgt__lua_raise -- the text as a Lua error; the protected call returns `status` with it, not RGT_ETEMPLATE. */
+_Noreturn void rgt__lua_raise(lua_State *L, rgt_status status, const char *text);
 
 #endif

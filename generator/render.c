@@ -59,10 +59,7 @@ static void push_chunk(lua_State *L, rgt__families *f, const rgt__source_file *f
   if (status == RGT_OK && lua.failed) status = rgt__error_nomem(&err, file->size);
   if (status == RGT_OK) status = rgt__lua_load(f->lua, lua.data, lua.size, shown, &err);
   rgt__buffer_free(&lua);
-  if (status != RGT_OK) {
-    lua_pushstring(L, err.text);
-    lua_error(L);
-  }
+  if (status != RGT_OK) rgt__lua_raise(L, status, err.text);
   lua_pushvalue(L, -1);
   lua_setfield(L, -3, file->name);
   lua_remove(L, -2);

@@ -25,7 +25,8 @@ rgt_status rgt__contest_open(rgt__worker *w, rgt__candidate *baseline, rgt__cand
   c.entrants = rgt__alloc_zero(1, bytes);
   c.baseline_ps = rgt__alloc_zero((size_t)c.baseline_capacity, sizeof *c.baseline_ps);
   c.loop_ps = rgt__alloc_zero(rounds, sizeof *c.loop_ps);
-  int failed = !c.entrants || !c.baseline_ps || !c.loop_ps;
+  c.sorted_ps = rgt__alloc_zero((size_t)c.baseline_capacity, sizeof *c.sorted_ps);
+  int failed = !c.entrants || !c.baseline_ps || !c.loop_ps || !c.sorted_ps;
   for (int i = 0; i < n && !failed; i++) {
     rgt__entrant *e = &c.entrants[c.n++];
     *e = (rgt__entrant){.candidate = candidates[i], .index = indices ? indices[i] : i, .alive = 1};
@@ -49,6 +50,7 @@ void rgt__contest_close(rgt__contest *c) {
   rgt__free(c->entrants);
   rgt__free(c->baseline_ps);
   rgt__free(c->loop_ps);
+  rgt__free(c->sorted_ps);
   memset(c, 0, sizeof *c);
 }
 
@@ -120,27 +122,26 @@ rgt_status rgt__contest_rounds(rgt__contest *c, int n, int with_loop, rgt__conte
   return status;
 }
 
-static int interval_of(const int64_t *samples, int n, rgt__interval *out) {
-  int64_t *copy = n > 0 ? rgt__alloc((size_t)n * sizeof *copy) : NULL;
-  if (!copy) return 0;
-  memcpy(copy, samples, (size_t)n * sizeof *copy);
-  rgt__stats_interval(copy, n, out);
-  rgt__free(copy);
+/* In memory that is there: a candidate that could not be scored would be one that was never tried. */
+static int interval_of(const rgt__contest *c, const int64_t *samples, int n, rgt__interval *out) {
+  if (n <= 0) return 0;
+  memcpy(c->sorted_ps, samples, (size_t)n * sizeof *samples);
+  rgt__stats_interval(c->sorted_ps, n, out);
   return 1;
 }
 
 int rgt__contest_score(const rgt__contest *c, int i, rgt__score *out) {
   const rgt__entrant *e = &c->entrants[i];
-  return interval_of(e->time_ps, e->n, &out->time) && interval_of(e->ratio_ppm, e->n, &out->ratio);
+  return interval_of(c, e->time_ps, e->n, &out->time) && interval_of(c, e->ratio_ppm, e->n, &out->ratio);
 }
 
 int rgt__contest_baseline(const rgt__contest *c, rgt__interval *out) {
-  return interval_of(c->baseline_ps, c->n_baseline, out);
+  return interval_of(c, c->baseline_ps, c->n_baseline, out);
 }
 
 int64_t rgt__contest_loop(const rgt__contest *c) {
   rgt__interval loop;
-  return interval_of(c->loop_ps, c->n_loop, &loop) ? loop.median : 0;
+  return interval_of(c, c->loop_ps, c->n_loop, &loop) ? loop.median : 0;
 }
 
 static int64_t best_ratio(const rgt__contest *c, int *best) {

@@ -27,6 +27,7 @@ typedef struct rgt__contest {
   int n_baseline, baseline_capacity;
   int64_t *loop_ps; /* [n_loop]: the plain loop */
   int n_loop;
+  int64_t *sorted_ps; /* [baseline_capacity]: where samples are put in order */
   rgt__random random;
 } rgt__contest;
 

@@ -60,6 +60,7 @@ static rgt_status open_cache(rgt_ctx *ctx) {
   if (ctx->cache_folder[0]) {
     rgt_status status = rgt__code_cache_open(ctx->cache_folder, &ctx->cache, &why);
     if (status == RGT_OK) return RGT_OK;
+    if (status == RGT_ENOMEM) return rgt__error_set(&ctx->error, status, "%s", why.text);
     rgt__context_log(ctx, RGT_LOG_WARNING, "%s; compiled code is not kept", why.text);
   }
   return rgt__code_cache_open(NULL, &ctx->cache, &ctx->error);

@@ -18,6 +18,7 @@
 #include "runtime/worker.h"
 
 #define BATCH_PS ((int64_t)200 * 1000 * 1000)      /* 200 us */
+#define SMALL_WORKSPACE (1 << 20)                  /* where there is no room for so little, that is not the candidate's fault */
 #define LONG_CALL_PS ((int64_t)1000 * 1000 * 1000) /* 1 ms */
 enum { GRAPH_CALLS_MAX = 2048 };                   /* calls of a graph: each is a node or more to be made anew every round */
 
@@ -170,8 +171,10 @@ static rgt_status local_round(rgt__worker *w, rgt__candidate *const *c, int n, r
     timed t = {.candidate = c[i]};
     rgt__plan_make(&c[i]->program, &d->info, l->data.k.rows, l->data.k.groups, &t.plan);
     samples[i] = (rgt__worker_sample){-1, 0};
-    if (!t.plan.valid || rgt__bench_data_workspace(d, &l->data, t.plan.workspace_bytes, NULL) != RGT_OK) continue;
-    rgt_status status = rgt__candidate_load(l->maker, c[i], err);
+    if (!t.plan.valid) continue;
+    rgt_status status = rgt__bench_data_workspace(d, &l->data, t.plan.workspace_bytes, err);
+    if (status != RGT_OK && t.plan.workspace_bytes > SMALL_WORKSPACE) continue;
+    if (status == RGT_OK) status = rgt__candidate_load(l->maker, c[i], err);
     if (status == RGT_OK) status = sample(l, &t, &samples[i], err);
     if (status != RGT_OK) return status;
   }

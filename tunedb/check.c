@@ -23,7 +23,7 @@ static rgt_status each_row(rgt__tunedb *db, sqlite3_stmt *s, row_fn fn, void *us
 }
 
 static rgt_status each(rgt__tunedb *db, rgt__sql_name name, row_fn fn, void *user, rgt__error *err) {
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   rgt_status status = rgt__statement_get(db, name, &s, err);
   return status ? status : each_row(db, s, fn, user, err);
 }
@@ -183,7 +183,7 @@ static int same_standing(rgt__reader *r, const rgt__derived *d, const rgt__winne
 
 static rgt_status compare_standings(rgt__tunedb *db, const struct scene_keys *scene, const rgt__derived *d, int *same,
                                     rgt__error *err) {
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   int has_row, n = 0;
   *same = 1;
   rgt_status status = rgt__bind_scene(db, RGT_SQL_STANDINGS, &scene->signature, &scene->place, &s, err);
@@ -200,7 +200,7 @@ static rgt_status compare_standings(rgt__tunedb *db, const struct scene_keys *sc
 
 static rgt_status compare_winner(rgt__tunedb *db, const struct scene_keys *scene, const rgt__derived *d, int *same,
                                  rgt__error *err) {
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   int has_row;
   rgt_status status = rgt__bind_scene(db, RGT_SQL_WINNER, &scene->signature, &scene->place, &s, err);
   if (!status) status = rgt__statement_step(db, s, &has_row, err);
@@ -252,14 +252,14 @@ static rgt_status check_all(rgt__tunedb *db, rgt__error *err) {
 /* One read transaction, so that a writer beside it cannot make trials and winners disagree. Repairs nothing. */
 rgt_status rgt__tunedb_check(rgt__tunedb *db, rgt__error *err) {
   rgt_status status = rgt__open_usable(db, err);
-  if (!status) status = rgt__statement_simple(db, RGT_SQL_BEGIN, err);
+  if (!status) status = rgt__statement_begin(db, RGT_SQL_BEGIN, err);
   return status ? status : rgt__statement_end(db, check_all(db, err), err);
 }
 
 rgt_status rgt__tunedb_rebuild(rgt__tunedb *db, rgt__error *err) {
   scene_list scenes = {0};
   rgt_status status = rgt__open_writable(db, err);
-  if (!status) status = rgt__statement_simple(db, RGT_SQL_BEGIN_IMMEDIATE, err);
+  if (!status) status = rgt__statement_begin(db, RGT_SQL_BEGIN_IMMEDIATE, err);
   if (status) return status;
   status = rgt__statement_simple(db, RGT_SQL_DROP_STANDINGS, err);
   if (!status) status = rgt__statement_simple(db, RGT_SQL_DROP_WINNERS, err);

@@ -118,7 +118,7 @@ static rgt_status quick_check(rgt__tunedb *db, rgt__error *err) {
   int64_t pages = 0;
   rgt_status status = rgt__migrate_number(db, "PRAGMA page_count", &pages, err);
   if (status || (pages > CHECKED_PAGES && !db->suspect)) return status;
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   int has_row = 0;
   status = rgt__statement_get(db, RGT_SQL_QUICK_CHECK, &s, err);
   if (!status) status = rgt__statement_step(db, s, &has_row, err);
@@ -221,7 +221,7 @@ static rgt_status use_newer(rgt__tunedb *db, const probe *p, rgt__error *err) {
                                          RGT_SQL_STANDING_TRIAL, RGT_SQL_WINNER,     RGT_SQL_SKEWS,
                                          RGT_SQL_BUCKETS,        RGT_SQL_NEAR,       RGT_SQL_WINNERS};
   for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
-    sqlite3_stmt *s;
+    sqlite3_stmt *s = NULL;
     if (!rgt__statement_get(db, needed[i], &s, err)) continue;
     db->damaged = 0; /* another form is no damage */
     return rgt__error_set(err, RGT_EDB,

@@ -67,7 +67,7 @@ static rgt_status store_standing(rgt__tunedb *db, const rgt__digest *signature, 
                                  const rgt__winner_standing *standing, rgt__error *err) {
   const rgt__load_trial *newest = &d->scene.trials[standing->newest];
   const rgt__tunedb_trial *t = &newest->trial;
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   rgt_status status = rgt__statement_get(db, RGT_SQL_PUT_STANDING, &s, err);
   if (status) return status;
   rgt__binder b = {.s = s};
@@ -94,7 +94,7 @@ static rgt_status store_standing(rgt__tunedb *db, const rgt__digest *signature, 
 
 static rgt_status store_winner(rgt__tunedb *db, const rgt__digest *signature, const rgt__digest *place, const rgt__derived *d,
                                rgt__error *err) {
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   rgt_status status = rgt__statement_get(db, RGT_SQL_PUT_WINNER, &s, err);
   if (status) return status;
   rgt__binder b = {.s = s};
@@ -110,7 +110,7 @@ static rgt_status store_winner(rgt__tunedb *db, const rgt__digest *signature, co
 
 static rgt_status clear(rgt__tunedb *db, rgt__sql_name name, const rgt__digest *signature, const rgt__digest *place,
                         rgt__error *err) {
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   rgt_status status = rgt__bind_scene(db, name, signature, place, &s, err);
   return status ? status : rgt__statement_run(db, s, err);
 }

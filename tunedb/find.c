@@ -70,7 +70,7 @@ static rgt_status read_entry(rgt__tunedb *db, sqlite3_stmt *s, const rgt__tunedb
 /* With `all` zero stops where neither the winner nor the runner-up can change any more. */
 static rgt_status read_scene(rgt__tunedb *db, const rgt__find_scene *scenes, int scene, int all, const rgt__digest *place,
                              const rgt__tunedb_limits *limits, entries *list, rgt__error *err) {
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   int64_t reach = -1;
   rgt_status status = rgt__bind_scene(db, RGT_SQL_STANDINGS, &scenes[scene].signature, place, &s, err);
   if (status) return status;
@@ -119,7 +119,7 @@ static rgt_status read_scenes(rgt__tunedb *db, const rgt__find_scene *scenes, in
   if (n == 1) return read_scene(db, scenes, 0, 0, place, limits, list, err);
   int n_counted = 0;
   for (int i = 0; i < n; i++) {
-    sqlite3_stmt *s;
+    sqlite3_stmt *s = NULL;
     int has_row = 0;
     rgt_status status = rgt__bind_scene(db, RGT_SQL_STANDINGS, &scenes[i].signature, place, &s, err);
     if (!status) status = rgt__statement_step(db, s, &has_row, err);
@@ -160,7 +160,7 @@ static void fill_standing(const entry *e, const char *toolchain, const rgt__tune
 }
 
 static rgt_status read_standing(rgt__tunedb *db, const entry *e, rgt__tunedb_standing *out, rgt__error *err) {
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   int has_row = 0;
   rgt_status status = rgt__bind_scene(db, RGT_SQL_STANDING_TRIAL, &e->run, &e->trial, &s, err);
   if (!status) status = rgt__statement_step(db, s, &has_row, err);
@@ -183,7 +183,7 @@ static rgt_status read_counts(rgt__tunedb *db, const rgt__find_scene *scenes, in
                               rgt__tunedb_winner *out, rgt__error *err) {
   out->complete = 1;
   for (int i = 0; i < n; i++) {
-    sqlite3_stmt *s;
+    sqlite3_stmt *s = NULL;
     int has_row = 0;
     rgt_status status = rgt__bind_scene(db, RGT_SQL_WINNER, &scenes[i].signature, place, &s, err);
     if (!status) status = rgt__statement_step(db, s, &has_row, err);
@@ -241,7 +241,7 @@ rgt_status rgt__find_accept(rgt__tunedb *db, const rgt__tunedb_signature *sig, c
 /* Every stored signature that differs from sig in its skew alone. texts holds the names. */
 static rgt_status read_skews(rgt__tunedb *db, const rgt__tunedb_signature *sig, rgt__find_scene *scenes, int *n,
                              rgt__load_arena *texts, rgt__error *err) {
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   int has_row = 0;
   *n = 0;
   rgt_status status = rgt__statement_get(db, RGT_SQL_SKEWS, &s, err);
@@ -274,7 +274,7 @@ static rgt_status find_once(rgt__tunedb *db, const rgt__tunedb_signature *sig, c
   int n = 1;
   *out = (rgt__tunedb_winner){.exact = 1};
   rgt__keys_place(place, RGT_CLOCK_MEASURED, &place_key);
-  rgt_status status = rgt__statement_simple(db, RGT_SQL_BEGIN, err);
+  rgt_status status = rgt__statement_begin(db, RGT_SQL_BEGIN, err);
   if (status) return status;
   if (rgt__find_any_skew(sig)) {
     status = read_skews(db, sig, scenes, &n, &texts, err);

@@ -60,6 +60,8 @@ rgt_status rgt__statement_step(rgt__tunedb *db, sqlite3_stmt *s, int *has_row, r
 /* rgt__statement_run -- to its end, rows ignored. */
 rgt_status rgt__statement_run(rgt__tunedb *db, sqlite3_stmt *s, rgt__error *err);
 rgt_status rgt__statement_simple(rgt__tunedb *db, rgt__sql_name name, rgt__error *err); /* get and run */
+/* rgt__statement_begin -- BEGIN or BEGIN IMMEDIATE; rgt__statement_end then needs no memory to end it. */
+rgt_status rgt__statement_begin(rgt__tunedb *db, rgt__sql_name how, rgt__error *err);
 /* rgt__statement_end -- COMMIT where status is RGT_OK, else ROLLBACK. Returns status or why the commit failed. */
 rgt_status rgt__statement_end(rgt__tunedb *db, rgt_status status, rgt__error *err);
 /* rgt__statement_fail -- the last SQLite error as a line: path, what failed, what to do. */

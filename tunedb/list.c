@@ -18,7 +18,7 @@ rgt_status rgt__tunedb_trials(rgt__tunedb *db, const rgt__tunedb_signature *sig,
   rgt__keys_signature(sig, &signature);
   rgt__keys_place(place, RGT_CLOCK_MEASURED, &place_key);
   for (int tries = 0;; tries++) {
-    status = rgt__statement_simple(db, RGT_SQL_BEGIN, err);
+    status = rgt__statement_begin(db, RGT_SQL_BEGIN, err);
     if (!status) status = rgt__load_scene_read(db, &signature, &place_key, &scene, err);
     status = rgt__statement_end(db, status, err);
     if (!status || !rgt__open_again(db, tries, err)) break;
@@ -44,7 +44,7 @@ typedef struct listing {
 } listing;
 
 static rgt_status read_listing(rgt__tunedb *db, listing *list, rgt__error *err) {
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   int has_row;
   rgt_status status = rgt__statement_get(db, RGT_SQL_WINNERS, &s, err);
   while (!status) {
@@ -68,7 +68,7 @@ static rgt_status read_listing(rgt__tunedb *db, listing *list, rgt__error *err) 
 
 static rgt_status read_listed(rgt__tunedb *db, const listed *item, rgt__tunedb_winner *out, rgt__error *err) {
   *out = (rgt__tunedb_winner){.exact = 1};
-  rgt_status status = rgt__statement_simple(db, RGT_SQL_BEGIN, err);
+  rgt_status status = rgt__statement_begin(db, RGT_SQL_BEGIN, err);
   if (status) return status;
   status = rgt__find_best(db, &item->scene, 1, &item->place, NULL, out, err);
   snprintf(out->device_class, sizeof out->device_class, "%s", item->device_class);

@@ -118,7 +118,7 @@ void rgt__load_trial_row(rgt__reader *r, rgt__load_arena *arena, rgt__load_trial
 }
 
 rgt_status rgt__load_run_trials(rgt__tunedb *db, rgt__sql_name name, int run, rgt__load_scene *scene, rgt__error *err) {
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   rgt_status status = rgt__statement_get(db, name, &s, err);
   if (status) return status;
   rgt__binder b = {.s = s};
@@ -144,7 +144,7 @@ rgt_status rgt__load_run_trials(rgt__tunedb *db, rgt__sql_name name, int run, rg
 
 static rgt_status read_runs(rgt__tunedb *db, const rgt__digest *signature, const rgt__digest *place, rgt__load_scene *scene,
                             rgt__error *err) {
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   rgt_status status = rgt__bind_scene(db, RGT_SQL_RUNS, signature, place, &s, err);
   if (status) return status;
   for (;;) {

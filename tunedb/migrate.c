@@ -44,7 +44,7 @@ static rgt_status set_version(rgt__tunedb *db, int version, rgt__error *err) {
 
 rgt_status rgt__migrate_create(rgt__tunedb *db, rgt__error *err) {
   int64_t version = 0;
-  rgt_status status = rgt__migrate_exec(db, "BEGIN IMMEDIATE", "making the schema", err);
+  rgt_status status = rgt__statement_begin(db, RGT_SQL_BEGIN_IMMEDIATE, err);
   if (status) return status;
   status = rgt__migrate_number(db, "PRAGMA user_version", &version, err);
   if (!status && version == 0) {
@@ -133,7 +133,7 @@ rgt_status rgt__migrate_up(rgt__tunedb *db, const rgt__migrate_step *steps, int 
     steps = own_steps;
     n = N_STEPS;
   }
-  rgt_status status = rgt__migrate_exec(db, "BEGIN IMMEDIATE", "migrating the schema", err);
+  rgt_status status = rgt__statement_begin(db, RGT_SQL_BEGIN_IMMEDIATE, err);
   if (status) return status;
   status = rgt__migrate_number(db, "PRAGMA user_version", &from, err);
   if (!status && from < version) {

@@ -60,7 +60,7 @@ static int gather_skews(const near_shape *shapes, int n, rgt__find_scene *scenes
 }
 
 static rgt_status read_shapes(rgt__tunedb *db, const rgt__tunedb_signature *sig, near_list *list, rgt__error *err) {
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   int has_row, any_skew = rgt__find_any_skew(sig);
   rgt_status status = rgt__statement_get(db, RGT_SQL_NEAR, &s, err);
   if (status) return status;
@@ -99,7 +99,7 @@ static rgt_status nearest_once(rgt__tunedb *db, const rgt__tunedb_signature *sig
   *out = (rgt__tunedb_winner){0};
   rgt__digest place_key;
   rgt__keys_place(place, RGT_CLOCK_MEASURED, &place_key);
-  rgt_status status = rgt__statement_simple(db, RGT_SQL_BEGIN, err);
+  rgt_status status = rgt__statement_begin(db, RGT_SQL_BEGIN, err);
   if (status) return status;
   status = read_shapes(db, sig, &list, err);
   if (!status) {
@@ -138,7 +138,7 @@ rgt_status rgt__tunedb_nearest(rgt__tunedb *db, const rgt__tunedb_signature *sig
 
 static rgt_status buckets_once(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
                                int64_t *buckets, int max, int *n, rgt__error *err) {
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   rgt__digest place_key;
   int has_row, count = 0;
   rgt__keys_place(place, RGT_CLOCK_MEASURED, &place_key);

@@ -13,7 +13,7 @@
 #define MISS_BUSY_MS 50 /* a count is not worth a longer wait of the caller */
 
 static rgt_status put_signature(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__digest *key, rgt__error *err) {
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   rgt_status status = rgt__statement_get(db, RGT_SQL_PUT_SIGNATURE, &s, err);
   if (status) return status;
   rgt__binder b = {.s = s};
@@ -38,7 +38,7 @@ rgt_status rgt__put_scene(rgt__tunedb *db, const rgt__tunedb_signature *sig, con
                           const rgt__tunedb_place *place, const rgt__digest *place_key, rgt__error *err) {
   rgt_status status = put_signature(db, sig, signature, err);
   if (status) return status;
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   status = rgt__statement_get(db, RGT_SQL_PUT_PLACE, &s, err);
   if (status) return status;
   rgt__binder b = {.s = s};
@@ -52,7 +52,7 @@ rgt_status rgt__put_scene(rgt__tunedb *db, const rgt__tunedb_signature *sig, con
 
 static rgt_status put_run(rgt__tunedb *db, const rgt__tunedb_run *run, const rgt__digest *key, const rgt__digest *signature,
                           const rgt__digest *place, rgt__error *err) {
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   rgt_status status = rgt__statement_get(db, RGT_SQL_PUT_RUN, &s, err);
   if (status) return status;
   rgt__binder b = {.s = s};
@@ -70,7 +70,7 @@ static rgt_status put_run(rgt__tunedb *db, const rgt__tunedb_run *run, const rgt
 }
 
 static rgt_status put_variant(rgt__tunedb *db, const rgt__tunedb_trial *t, const rgt__digest *key, rgt__error *err) {
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   rgt_status status = rgt__statement_get(db, RGT_SQL_PUT_VARIANT, &s, err);
   if (status) return status;
   rgt__binder b = {.s = s};
@@ -87,7 +87,7 @@ static rgt_status put_trial(rgt__tunedb *db, const rgt__tunedb_trial *t, const r
   rgt__digest variant, key;
   rgt__keys_variant(t->family, t->revision, t->params, &variant);
   rgt__keys_trial(t, run, &variant, &key);
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   rgt_status status = put_variant(db, t, &variant, err);
   if (!status) status = rgt__statement_get(db, RGT_SQL_PUT_TRIAL, &s, err);
   if (status) return status;
@@ -137,7 +137,7 @@ static rgt_status put_once(rgt__tunedb *db, const rgt__tunedb_run *run, const rg
   rgt__keys_place(place, RGT_CLOCK_MEASURED, &place_key);
   rgt__keys_run(run, &signature, &place_key, &run_key);
 
-  rgt_status status = rgt__statement_simple(db, RGT_SQL_BEGIN_IMMEDIATE, err);
+  rgt_status status = rgt__statement_begin(db, RGT_SQL_BEGIN_IMMEDIATE, err);
   if (status) return status;
   int n_new = 0;
   status = rgt__put_scene(db, sig, &signature, place, &place_key, err);
@@ -169,9 +169,9 @@ static rgt_status miss_once(rgt__tunedb *db, const rgt__tunedb_signature *sig, c
   rgt__digest signature, place_key;
   rgt__keys_signature(sig, &signature);
   rgt__keys_place(place, RGT_CLOCK_MEASURED, &place_key);
-  rgt_status status = rgt__statement_simple(db, RGT_SQL_BEGIN_IMMEDIATE, NULL);
+  rgt_status status = rgt__statement_begin(db, RGT_SQL_BEGIN_IMMEDIATE, NULL);
   if (status) return status;
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   status = rgt__put_scene(db, sig, &signature, place, &place_key, NULL);
   if (!status) status = rgt__bind_scene(db, RGT_SQL_PUT_MISS, &signature, &place_key, &s, NULL);
   if (!status) {

@@ -30,7 +30,7 @@ typedef struct salvage {
 
 /* Reads runs until their end or the first unreadable page. */
 static void read_runs(salvage *sv, rgt__sql_name name) {
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   int has_row;
   if (rgt__statement_get(&sv->from, name, &s, NULL)) return;
   while (!rgt__statement_step(&sv->from, s, &has_row, NULL) && has_row) {
@@ -49,7 +49,7 @@ static void read_runs(salvage *sv, rgt__sql_name name) {
 
 /* One row by its key; 1 if it is there and its key is right. */
 static int read_signature(salvage *sv, const rgt__digest *wanted, rgt__tunedb_signature *sig) {
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   int has_row = 0, good = 0;
   if (rgt__statement_get(&sv->from, RGT_SQL_ONE_SIGNATURE, &s, NULL)) return 0;
   rgt__binder b = {.s = s};
@@ -66,7 +66,7 @@ static int read_signature(salvage *sv, const rgt__digest *wanted, rgt__tunedb_si
 }
 
 static int read_place(salvage *sv, const rgt__digest *wanted, rgt__tunedb_place *place) {
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   int has_row = 0, good = 0;
   if (rgt__statement_get(&sv->from, RGT_SQL_ONE_PLACE, &s, NULL)) return 0;
   rgt__binder b = {.s = s};

@@ -83,9 +83,19 @@ rgt_status rgt__statement_run(rgt__tunedb *db, sqlite3_stmt *s, rgt__error *err)
 }
 
 rgt_status rgt__statement_simple(rgt__tunedb *db, rgt__sql_name name, rgt__error *err) {
-  sqlite3_stmt *s;
+  sqlite3_stmt *s = NULL;
   rgt_status status = rgt__statement_get(db, name, &s, err);
   return status ? status : rgt__statement_run(db, s, err);
+}
+
+/* What ends a transaction is prepared before it begins: where memory runs out in the middle, there is none for a ROLLBACK. One
+ * that is open all the same is of a call that failed. */
+rgt_status rgt__statement_begin(rgt__tunedb *db, rgt__sql_name how, rgt__error *err) {
+  sqlite3_stmt *s = NULL;
+  rgt_status status = rgt__statement_get(db, RGT_SQL_COMMIT, &s, err);
+  if (!status) status = rgt__statement_get(db, RGT_SQL_ROLLBACK, &s, err);
+  if (!status && !sqlite3_get_autocommit(db->sql)) status = rgt__statement_run(db, s, err);
+  return status ? status : rgt__statement_simple(db, how, err);
 }
 
 /* A failed COMMIT leaves the transaction open (busy) or not (full disk): ask SQLite which. The rollback's own failure adds

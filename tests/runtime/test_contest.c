@@ -478,7 +478,7 @@ static void test_no_memory(void **state) {
     assert_memory_equal(&opened, &before, sizeof opened);
     failures++;
   }
-  assert_int_equal(failures, 3 + 3 * 2);
+  assert_int_equal(failures, 4 + 3 * 2);
   scratch_fail_after(0);
   assert_int_equal(rgt__contest_rounds(&opened, 1, 0, NULL, NULL, &err), RGT_ENOMEM);
   scratch_fail_never();

@@ -1,0 +1,1 @@
+/* kargs.h -- so that the peak has what it is built with. */
