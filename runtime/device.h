@@ -21,7 +21,6 @@ typedef struct rgt__device_info {
   rgt__target target;
   int n_threads;      /* CPU: threads that a call may use; CUDA: 0 */
   int sm_count;       /* CUDA; CPU: 0 */
-  int ordinal;        /* CUDA: which of the driver's devices; CPU: 0 */
   int64_t free_bytes; /* memory that problems may take */
 } rgt__device_info;
 

@@ -63,6 +63,7 @@ rgt_status rgt_op_new(rgt_ctx *ctx, const rgt_op_desc *desc, const rgt_op_option
     return status;
   }
   op->index_errors = errors;
+  op->counts_are_read = ctx->device->ops->take_counters == NULL;
   static const rgt_int64 none[2] = {0, INT64_MAX};
   status = ctx->device->ops->mem_write(ctx->device, errors, none, sizeof none, &ctx->error);
   op->next = ctx->ops;
@@ -89,20 +90,26 @@ void rgt_op_free(rgt_op *op) {
 
 /* ---- weights ---- */
 
+/* In device memory, where the kernels read it: on the CPU that is a plain copy. */
 static rgt_status copy_list(rgt_ctx *ctx, const void *const *list, int64_t groups, const void *const **out) {
+  rgt__device *d = ctx->device;
+  void *copy = NULL;
   *out = NULL;
   if (!list) return RGT_OK;
   size_t bytes = (size_t)groups * sizeof *list;
-  const void **copy = rgt__alloc(bytes);
-  if (!copy) return rgt__error_nomem(&ctx->error, bytes);
-  memcpy(copy, list, bytes);
+  rgt_status status = d->ops->mem_alloc(d, bytes, &copy, &ctx->error);
+  if (status == RGT_OK) status = d->ops->mem_write(d, copy, list, bytes, &ctx->error);
+  if (status != RGT_OK) {
+    d->ops->mem_free(d, copy);
+    return status;
+  }
   *out = copy;
   return RGT_OK;
 }
 
 static rgt_status copy_layer(rgt_ctx *ctx, const rgt_layer *from, int64_t groups, rgt_layer *to) {
   *to = *from;
-  to->b_ptrs = NULL;
+  to->w_ptrs = to->b_ptrs = NULL; /* the caller's lists are not ours to free */
   rgt_status status = copy_list(ctx, from->w_ptrs, groups, &to->w_ptrs);
   return status == RGT_OK ? copy_list(ctx, from->b_ptrs, groups, &to->b_ptrs) : status;
 }
@@ -133,9 +140,8 @@ rgt_status rgt_weights_new(rgt_op *op, int64_t groups, const rgt_layer *layer1, 
 
 void rgt_weights_free(rgt_weights *w) {
   if (!w) return;
-  rgt__free((void *)(uintptr_t)w->layer1.w_ptrs);
-  rgt__free((void *)(uintptr_t)w->layer1.b_ptrs);
-  rgt__free((void *)(uintptr_t)w->layer2.w_ptrs);
-  rgt__free((void *)(uintptr_t)w->layer2.b_ptrs);
+  rgt__device *d = w->op->ctx->device;
+  const void *const *lists[] = {w->layer1.w_ptrs, w->layer1.b_ptrs, w->layer2.w_ptrs, w->layer2.b_ptrs};
+  for (int i = 0; i < 4; i++) d->ops->mem_free(d, (void *)(uintptr_t)lists[i]);
   rgt__free(w);
 }

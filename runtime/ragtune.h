@@ -131,6 +131,9 @@ typedef struct rgt_options {
 } rgt_options;
 
 /* rgt_open -- a context. options may be NULL.
+ * "auto" takes CUDA where a driver with a device and NVRTC are found, else the CPU. On CUDA the context is the calling thread's
+ * current one where it has one on that device (it must outlive ctx), else the device's primary context; every call leaves the
+ * thread's current context as it found it. RAGTUNE_LIBCUDA and RAGTUNE_LIBNVRTC name the libraries.
  * Returns RGT_OK; RGT_EINVAL (an option or environment variable is wrong), RGT_ENODEVICE, RGT_ENOMEM. An unusable
  * database is not an error: work goes on in memory and a warning is logged.
  * *ctx is set also on failure (unless memory ran out, then NULL) so that rgt_errmsg can be read; close it all the same.
@@ -145,6 +148,22 @@ RGT_API const char *rgt_errmsg(const rgt_ctx *ctx);
  * realloc_fn(user, NULL, n) allocates. NULL restores the C library's. */
 typedef void *(*rgt_realloc_fn)(void *user, void *p, size_t bytes);
 RGT_API void rgt_set_alloc(rgt_realloc_fn realloc_fn, void *user);
+
+/* ---- device memory ----------------------------------------------------------------------------------------- */
+
+/* rgt_mem_alloc, rgt_mem_free, rgt_mem_write, rgt_mem_read -- memory of the context's device: on the CPU plain memory, on CUDA
+ * what cuMemAlloc gives. Arrays of a call may come from here or from anywhere else on the device (a CUDA context, a framework).
+ * bytes   of the block, or of the copy; 0 is allowed
+ * to, from   the one on the device may lie anywhere in a block
+ * A write is complete when it returns. A read sees what was queued in the default stream and in streams that wait for it; wait
+ * for any other one first (rgt_sync).
+ * Returns RGT_OK; RGT_ENOMEM; RGT_EINVAL (CUDA does not take the address), RGT_ECRASH (a kernel went wrong before: no call on
+ * this device can succeed in this process).
+ * Memory: rgt_mem_free, before rgt_close; NULL is allowed. Threads: that of ctx. */
+RGT_API rgt_status rgt_mem_alloc(rgt_ctx *ctx, size_t bytes, void **p);
+RGT_API void rgt_mem_free(rgt_ctx *ctx, void *p);
+RGT_API rgt_status rgt_mem_write(rgt_ctx *ctx, void *to, const void *from_host, size_t bytes);
+RGT_API rgt_status rgt_mem_read(rgt_ctx *ctx, void *to_host, const void *from, size_t bytes);
 
 /* ---- op handles -------------------------------------------------------------------------------------------- */
 
@@ -188,6 +207,7 @@ RGT_API rgt_status rgt_op_prepare_variant(rgt_op *op, const char *variant, int64
 /* rgt_layer -- one layer's weights and bias for every group, stacked or by pointers; nothing is copied.
  * w       stacked: base of [groups, ...] in the op's layout;  ld_w >= the inner dimension, stride_w between groups
  * w_ptrs  pointers: `groups` pointers to one matrix each (NULL for groups that no row uses); ld_w as above
+ *         On CUDA the array itself lies in host memory for rgt_weights_new, which uploads it, and in device memory in rgt_args.
  * b       stacked: base of [groups, features], stride_b between groups;   b_ptrs: or one pointer per group
  * Exactly one of w and w_ptrs, as the op's weight_form says; b or b_ptrs if the op has that bias, else both NULL. */
 typedef struct rgt_layer {
@@ -203,7 +223,8 @@ typedef struct rgt_weights rgt_weights;
 
 /* rgt_weights_new -- checks a set of weights for op once and keeps its description: on CUDA uploads the pointer lists, on the
  * CPU copies them. The weights themselves stay the caller's and must outlive the handle. layer2 is NULL for RGT_LINEAR.
- * Returns RGT_OK, RGT_EINVAL, RGT_ENOMEM. Memory: rgt_weights_free, before the op is freed. */
+ * Returns RGT_OK, RGT_EINVAL, RGT_ENOMEM, RGT_ECRASH (CUDA: lost). Memory: rgt_weights_free, before the op is freed, and on
+ * CUDA when no call that uses it is under way. */
 RGT_API rgt_status rgt_weights_new(rgt_op *op, int64_t groups, const rgt_layer *layer1, const rgt_layer *layer2,
                                    rgt_weights **weights);
 RGT_API void rgt_weights_free(rgt_weights *weights);
@@ -227,15 +248,22 @@ typedef struct rgt_args {
 } rgt_args;
 
 /* rgt_op_run -- y = op(x, index, weights).
- * stream: NULL on the CPU device, where the call returns when y is complete.
- * Returns RGT_OK; RGT_EINDEX (y is complete, the rows in question are 0, the message names the first one);
- * RGT_EINVAL; RGT_ESIZE (rows > max_rows of prepare); RGT_ENOTREADY (CUDA before prepare).
+ * stream: a CUstream (or cudaStream_t) of the context that rgt_open found, NULL for the default stream; NULL on the CPU device.
+ * The CPU device returns when y is complete. CUDA queues the call and waits for nothing: it can be captured into a graph, which
+ * must not outlive the op, and what args points to must stay until the stream has come past the call.
+ * Returns RGT_OK; RGT_EINDEX (CPU: y is complete, the rows in question are 0, the message names the first one; CUDA: see
+ * rgt_sync); RGT_EINVAL; RGT_ESIZE (rows > max_rows of prepare); RGT_ENOTREADY (CUDA before prepare); RGT_EUNSUPPORTED (nothing
+ * that was prepared is valid for so many rows and groups); RGT_ECRASH (CUDA: this or an earlier kernel went wrong).
  * Before prepare the CPU device uses its built-in kernel and may allocate.
  * Masked rows give exactly 0 whatever x holds. y[r] depends on x[r], index[r] and that group's weights only.
- * Threads: calls on one op one after the other, from its context's thread. */
+ * Threads: calls on one op one after the other, from its context's thread; on CUDA in one stream, or ordered by events. */
 RGT_API rgt_status rgt_op_run(rgt_op *op, const rgt_args *args, void *stream);
 
-/* rgt_sync -- waits for the stream and reports what its calls counted. Returns RGT_OK or RGT_EINDEX. CPU: RGT_OK at once. */
+/* rgt_sync -- waits for the stream and reports what the op's calls in it counted since the last rgt_sync: how many rows had an
+ * index out of range, and the first of them (its row in its call). The count starts anew. CPU: RGT_OK at once, since each call
+ * reports its own.
+ * Returns RGT_OK; RGT_EINDEX (every y is complete, those rows are 0); RGT_EINVAL (the stream is being captured, or is none);
+ * RGT_ECRASH (a kernel went wrong; the message has the driver's word for it). */
 RGT_API rgt_status rgt_sync(rgt_op *op, void *stream);
 
 /* ---- tuning ------------------------------------------------------------------------------------------------ */

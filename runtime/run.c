@@ -118,8 +118,13 @@ static void builtin_part(void *user, int64_t part, int64_t n_parts) {
 
 static rgt_status run_builtin(rgt_op *op, const rgt_kargs *k) {
   const rgt__device_info *info = &op->ctx->device->info;
-  if (strcmp(info->target.device, "cpu") != 0 || !rgt__builtin_supports(&op->desc))
-    return rgt__error_set(&op->ctx->error, RGT_ENOTREADY, "the op is not prepared; call rgt_op_prepare first");
+  if (strcmp(info->target.device, "cpu") != 0 || !rgt__builtin_supports(&op->desc)) {
+    if (!op->prepared)
+      return rgt__error_set(&op->ctx->error, RGT_ENOTREADY, "the op is not prepared; call rgt_op_prepare first");
+    return rgt__error_set(&op->ctx->error, RGT_EUNSUPPORTED,
+                          "no variant that was prepared is valid for %lld rows and %lld groups", (long long)k->rows,
+                          (long long)k->groups);
+  }
   if (!op->hidden) { /* once, and in prepare for a prepared op */
     size_t bytes = (size_t)op->desc.n_hidden * (size_t)info->n_threads * sizeof *op->hidden;
     op->hidden = rgt__alloc(bytes);
@@ -170,11 +175,20 @@ rgt_status rgt_op_run(rgt_op *op, const rgt_args *args, void *stream) {
   status = LIKELY(ready)
                ? d->ops->launch(d, ready->module, &ready->program, &ready->plan, &k, op->workspace, stream, &op->ctx->error)
                : run_builtin(op, &k);
-  if (status == RGT_OK && op->index_errors[0] != 0) status = report_index_errors(op, &k);
+  if (status == RGT_OK && op->counts_are_read && op->index_errors[0] != 0) status = report_index_errors(op, &k);
   return status;
 }
 
+/* The index is the caller's, and may be another by now: the row is named, its value is not. */
 rgt_status rgt_sync(rgt_op *op, void *stream) {
   rgt__device *d = op->ctx->device;
-  return d->ops->sync(d, stream, &op->ctx->error);
+  rgt_int64 counts[2] = {0, INT64_MAX};
+  if (!d->ops->take_counters) return d->ops->sync(d, stream, &op->ctx->error);
+  rgt_status status = d->ops->take_counters(d, op->index_errors, counts, stream, &op->ctx->error);
+  if (status != RGT_OK || counts[0] == 0) return status;
+  return rgt__error_set(
+      &op->ctx->error, RGT_EINDEX,
+      "index[%lld] lies outside [-1, groups), and is the first of %lld such row%s of the calls since the last "
+      "rgt_sync; their y is 0",
+      counts[1], counts[0], counts[0] == 1 ? "" : "s");
 }

@@ -47,7 +47,7 @@ static rgt_status check_options(rgt__tuning *t, const rgt_tune_options *options)
     return rgt__error_set(err, RGT_EINVAL, "policy is %d; it can be warm, cold or graph", (int)t->o.policy);
   if (!(t->o.budget_s >= 0))
     return rgt__error_set(err, RGT_EINVAL, "budget_s is %g; it can be 0 (the default, 60) or more", t->o.budget_s);
-  if (t->o.policy == RGT_POLICY_GRAPH)
+  if (t->o.policy == RGT_POLICY_GRAPH && !t->ctx->device->ops->graph_begin)
     return rgt__error_set(err, RGT_EUNSUPPORTED, "policy graph is for CUDA devices; device %s takes warm or cold",
                           t->ctx->device->ops->kind);
   t->budget_s = t->o.budget_s > 0 ? t->o.budget_s : DEFAULT_BUDGET_S;

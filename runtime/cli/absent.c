@@ -12,10 +12,8 @@ static const struct {
   const char *instead;
 } absent[] = {
     {RGT_VERB_TUNE, "--shard", NULL, "tune single --rows instead"},
-    {RGT_VERB_TUNE, "--policy", "graph", "CUDA graphs need a CUDA device; take warm or cold"},
     {ANY, "--order", "sorted", "take raw: sorted rows are raw rows too"},
     {ANY, "--order", "offsets", "take raw"},
-    {RGT_VERB_RUN, "--device", "cuda", "run works on the CPU device"},
     {RGT_VERB_DB, "export", NULL, "copy the file that `ragtune env` names"},
     {RGT_VERB_DB, "import", NULL, "name a file with --db"},
     {RGT_VERB_DB, "merge", NULL, "name a file with --db"},

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { X, INDEX, W1, B1, W2, B2, Y, N_ARRAYS };
+
 /* One problem: either a folder or single files, and a place for y. */
 static rgt_status check_options(const rgt__options *o, rgt__message *m) {
   const char *single = o->x       ? "--x"
@@ -48,19 +50,41 @@ static rgt_status prepare(const rgt__options *o, const rgt__session *s, const rg
   return o->variant ? rgt_op_prepare_variant(s->op, o->variant, max_rows) : rgt_op_prepare(s->op, max_rows, 0);
 }
 
-static rgt_status compute(const rgt__options *o, const rgt__session *s, const rgt__data *d, void *y, rgt__message *m) {
+/* One array to the device; what the host had of it is given back at once. */
+static rgt_status place(rgt_ctx *ctx, rgt__npy *a, void **on_device) {
+  if (!a->data) return RGT_OK;
+  rgt_status status = rgt_mem_alloc(ctx, a->bytes, on_device);
+  if (status == RGT_OK) status = rgt_mem_write(ctx, *on_device, a->data, a->bytes);
+  if (status == RGT_OK) rgt__npy_free(a);
+  return status;
+}
+
+static rgt_status place_all(const rgt__session *s, rgt__data *d, size_t y_bytes, void *p[N_ARRAYS]) {
+  rgt__npy *arrays[] = {&d->x, &d->index, &d->w1, &d->b1, &d->w2, &d->b2};
+  rgt_status status = rgt_mem_alloc(s->ctx, y_bytes, &p[Y]);
+  for (int i = 0; i < Y && status == RGT_OK; i++) status = place(s->ctx, arrays[i], &p[i]);
+  return status;
+}
+
+static rgt_status compute(const rgt__options *o, const rgt__session *s, rgt__data *d, void *y, size_t y_bytes,
+                          rgt__message *m) {
   rgt_args args = {.struct_size = sizeof args, .rows = d->rows, .groups = d->desc.groups};
+  void *p[N_ARRAYS] = {NULL};
   rgt_status status = prepare(o, s, d);
-  args.x = d->x.data;
-  args.index = d->index.data;
-  args.y = y;
-  args.layer1.w = d->w1.data;
-  args.layer1.b = d->b1.data;
-  args.layer2.w = d->w2.data;
-  args.layer2.b = d->b2.data;
+  if (status == RGT_OK) status = place_all(s, d, y_bytes, p);
+  args.x = p[X];
+  args.index = p[INDEX];
+  args.y = p[Y];
+  args.layer1.w = p[W1];
+  args.layer1.b = p[B1];
+  args.layer2.w = p[W2];
+  args.layer2.b = p[B2];
   if (status == RGT_OK) status = rgt_op_run(s->op, &args, NULL);
   if (status == RGT_OK) status = rgt_sync(s->op, NULL);
-  return status == RGT_OK ? RGT_OK : rgt__message_from(m, status, s->ctx);
+  if (status == RGT_OK) status = rgt_mem_read(s->ctx, y, p[Y], y_bytes);
+  if (status != RGT_OK) rgt__message_from(m, status, s->ctx);
+  for (int i = 0; i < N_ARRAYS; i++) rgt_mem_free(s->ctx, p[i]);
+  return status;
 }
 
 static rgt__npy_type y_type(rgt_dtype dtype) {
@@ -98,17 +122,17 @@ static rgt_status report(const rgt__options *o, const rgt__session *s, const rgt
 
 static rgt_status run(const rgt__options *o, rgt__session *s, rgt__data *d, void **y, rgt__message *m) {
   int64_t shape[2];
-  size_t width;
+  size_t bytes;
   rgt_status status = check_options(o, m);
-  if (status == RGT_OK) status = rgt__session_open(s, o, "cpu", NULL, m);
+  if (status == RGT_OK) status = rgt__session_open(s, o, NULL, NULL, m);
   if (status == RGT_OK) status = load(o, s, d, m);
   if (status == RGT_OK) status = rgt__session_op(s, o, m);
   if (status != RGT_OK) return status;
-  width = rgt__npy_type_bytes(y_type(d->desc.dtype));
   /* rows < 2^31, out <= 2^24: no overflow in 64 bits */
-  *y = aligned_alloc(64, ((size_t)d->rows * (size_t)d->desc.n_out * width + 64) / 64 * 64);
+  bytes = (size_t)d->rows * (size_t)d->desc.n_out * rgt__npy_type_bytes(y_type(d->desc.dtype));
+  *y = aligned_alloc(64, (bytes + 64) / 64 * 64);
   if (!*y) return rgt__message_set(m, RGT_ENOMEM, "no memory for y");
-  if ((status = compute(o, s, d, *y, m)) != RGT_OK) return status;
+  if ((status = compute(o, s, d, *y, bytes, m)) != RGT_OK) return status;
   shape[0] = d->rows;
   shape[1] = d->desc.n_out;
   status = rgt__npy_write(o->y, y_type(d->desc.dtype), 2, shape, *y, m);

@@ -226,7 +226,6 @@ static void absent_things_say_so(void **unused) {
   refused("why --order offsets", RGT_EUNSUPPORTED, "why --order offsets: not in this version (take raw)");
   refused("--order sorted", RGT_EUNSUPPORTED,
           "tune --order sorted: not in this version (take raw: sorted rows are raw rows too)");
-  refused("run --device cuda:1", RGT_EUNSUPPORTED, "run --device cuda: not in this version (run works on the CPU device)");
 }
 
 static void make_op(const char *line, rgt_op_desc *d, int *out_from_in) {

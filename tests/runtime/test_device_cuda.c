@@ -1,285 +1,252 @@
-/* test_device_cuda.c -- the CUDA device as far as this version goes: found and declined, and the one that only compiles. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+/* test_device_cuda.c -- the CUDA device opened and closed: what it says of itself, whose context it takes, its memory. */
+#include "tests/support/fake_opened.h"
 
-#include <cmocka.h>
+#include <pthread.h>
 
-#include "runtime/base/alloc.h"
-#include "runtime/cuda_api.h"
-#include "runtime/device.h"
 #include "runtime/nvrtc.h"
 
-static char folder[64];
-static rgt__environment env;
-static int has_nvrtc, has_cc;
-
-/* Driver libraries of our own, by macro: DEVICES counted, INIT answered, CUT_OFF lacks a function. */
-static const char driver[] =
-    "int cuInit(unsigned f) { return f ? 1 : INIT; }\n"
-    "int cuDriverGetVersion(int *v) { *v = 13020; return 0; }\n"
-    "int cuDeviceGetCount(int *n) { *n = DEVICES; return 0; }\n"
-    "int cuDeviceGet(int *d, int i) { *d = 100 + i; return 0; }\n"
-    "#ifndef CUT_OFF\n"
-    "int cuDeviceGetName(char *name, int n, int d) { if (n < 8) return 1; __builtin_strcpy(name, d == 101 ? \"Fake B\" : "
-    "\"Fake A\"); return 0; }\n"
-    "#endif\n"
-    "int cuGetErrorName(int e, const char **s) { *s = \"CUDA_ERROR_NO_DEVICE\"; return e == 100 ? 0 : 1; }\n";
-
 static int setup(void **state) {
-  rgt__error err;
-  rgt__nvrtc *nvrtc;
-  char path[128];
   (void)state;
-  strcpy(folder, "/tmp/rgt-device-XXXXXX");
-  if (mkdtemp(folder) == NULL || rgt__environment_read(&env, &err) != RGT_OK) return -1;
-  has_nvrtc = rgt__nvrtc_open(&env, &nvrtc, &err) == RGT_OK;
-  if (has_nvrtc) rgt__nvrtc_close(nvrtc);
-  snprintf(path, sizeof path, "%s/driver.c", folder);
-  FILE *f = fopen(path, "w");
-  if (f == NULL) return -1;
-  fputs(driver, f);
-  fclose(f);
-  has_cc = system("cc --version >/dev/null 2>&1") == 0;
+  fake_open(FAKE_DRIVER);
   return 0;
 }
 
 static int teardown(void **state) {
-  char line[128];
   (void)state;
-  rgt__environment_free(&env);
-  snprintf(line, sizeof line, "rm -rf '%s'", folder);
-  return system(line) == 0 ? 0 : -1;
+  fake_device_close();
+  return 0;
 }
 
-/* rgt__device_cuda_open with a driver library made by `macros` (NULL: a name that is no file). */
-static rgt_status open_with(const char *name, const char *macros, int ordinal, rgt__error *err) {
-  char path[128], command[512];
-  rgt__environment named = {{NULL}};
-  rgt__device_options o = {.env = &named, .ordinal = ordinal};
-  rgt__device *out = (rgt__device *)folder;
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  if (macros != NULL) {
-    snprintf(command, sizeof command, "cc -shared -fPIC %s -o '%s' '%s/driver.c'", macros, path, folder);
-    assert_int_equal(system(command), 0);
-  }
-  named.values[RGT_ENV_RAGTUNE_LIBCUDA] = path;
-  rgt_status status = rgt__device_cuda_open(&o, &out, err);
-  assert_ptr_equal(out, folder); /* never written: no device opens in this version */
-  assert_null(strchr(err->text, '\n'));
-  return status;
+static void open_ok(void) {
+  if (fake_device_try(FAKE_DRIVER, 0) != RGT_OK) fail_msg("%s", err.text);
 }
 
-static void test_no_driver(void **state) {
-  rgt__error err = {""};
-  (void)state;
-  assert_int_equal(open_with("libnone.so", NULL, 0, &err), RGT_ENODEVICE);
-  assert_non_null(strstr(err.text, "/libnone.so (not found) (RAGTUNE_LIBCUDA)"));
-}
+/* ---- what it is ---- */
 
-static void test_the_usual_names(void **state) {
-  rgt__environment empty = {{NULL}};
-  rgt__cuda_api api;
-  rgt__error err = {""};
-  (void)state;
-  rgt_status status = rgt__cuda_api_open(&empty, &api, &err);
-  if (status == RGT_OK) {
-    rgt__cuda_api_close(&api); /* a machine with a device */
-    skip();
-  }
-  assert_int_equal(status, RGT_ENODEVICE);
-  assert_non_null(strstr(err.text, "libcuda.so.1"));
-}
-
-static void test_drivers_without_a_device(void **state) {
-  rgt__error err = {""};
-  (void)state;
-  if (!has_cc) skip();
-  assert_int_equal(open_with("liba.so", "-DINIT=100 -DDEVICES=0", 0, &err), RGT_ENODEVICE);
-  assert_non_null(strstr(err.text, "/liba.so was found and answers CUDA_ERROR_NO_DEVICE"));
-  assert_int_equal(open_with("libb.so", "-DINIT=77 -DDEVICES=0", 0, &err), RGT_ENODEVICE);
-  assert_non_null(strstr(err.text, "answers error 77"));
-  assert_int_equal(open_with("libc.so", "-DINIT=0 -DDEVICES=0", 0, &err), RGT_ENODEVICE);
-  assert_non_null(strstr(err.text, "counts none"));
-  assert_int_equal(open_with("libd.so", "-DINIT=0 -DDEVICES=1 -DCUT_OFF", 0, &err), RGT_ENODEVICE);
-  assert_non_null(strstr(err.text, "/libd.so (has no cuDeviceGetName)"));
-}
-
-static void test_a_device_is_named_and_declined(void **state) {
-  rgt__error err = {""};
-  (void)state;
-  if (!has_cc) skip();
-  assert_int_equal(open_with("libe.so", "-DINIT=0 -DDEVICES=2", 1, &err), RGT_EUNSUPPORTED);
-  assert_string_equal(err.text,
-                      "cuda:1 (Fake B, driver 13.2) is there, but this version generates and compiles CUDA code and does "
-                      "not run it yet; use --device cpu");
-  assert_int_equal(open_with("libf.so", "-DINIT=0 -DDEVICES=2", 2, &err), RGT_ENODEVICE);
-  assert_string_equal(err.text, "no CUDA device 2: the driver counts 2, from 0");
-  assert_int_equal(open_with("libg.so", "-DINIT=0 -DDEVICES=2", -1, &err), RGT_ENODEVICE);
-}
-
-/* "auto" must not choose what cannot run. */
-static void test_auto_never_takes_it(void **state) {
-  rgt__error err = {""};
-  char path[128];
-  rgt__environment named = {{NULL}};
-  (void)state;
-  assert_int_equal(rgt__device_cuda_present(&env), 0);
-  if (!has_cc) skip();
-  assert_int_equal(open_with("libh.so", "-DINIT=0 -DDEVICES=1", 0, &err), RGT_EUNSUPPORTED);
-  snprintf(path, sizeof path, "%s/libh.so", folder);
-  named.values[RGT_ENV_RAGTUNE_LIBCUDA] = path;
-  assert_int_equal(rgt__device_cuda_present(&named), 0);
-}
-
-/* ---- the device that only compiles ------------------------------------------------------------------------- */
-
-static int64_t fact(const rgt__device *d, const char *name) {
-  for (int i = 0; i < d->info.target.n_facts; i++)
-    if (strcmp(d->info.target.facts[i].name, name) == 0) return d->info.target.facts[i].value;
+static int64_t fact(const char *name) {
+  for (int i = 0; i < device->info.target.n_facts; i++)
+    if (strcmp(device->info.target.facts[i].name, name) == 0) return device->info.target.facts[i].value;
   return -1;
 }
 
-static rgt__device *offline(const char *target) {
-  rgt__device_options o = {.env = &env};
-  rgt__device *d = NULL;
-  rgt__error err = {""};
-  if (rgt__device_offline_cuda(&o, target, &d, &err) != RGT_OK) fail_msg("%s", err.text);
-  return d;
+static void test_description(void **state) {
+  (void)state;
+  fake->memory = (size_t)150000 << 20;
+  open_ok();
+  assert_string_equal(device->ops->kind, "cuda");
+  assert_string_equal(device->info.class_text, "cuda:Fake--TM--H200:sm_90:sms=132:mem=152GiB:clock=1980MHz");
+  assert_string_equal(device->info.driver, "CUDA 13.0");
+  assert_string_equal(device->info.target.device, "cuda");
+  assert_string_equal(device->info.target.name, "sm_90");
+  assert_int_equal(device->info.sm_count, 132);
+  assert_int_equal(device->info.n_threads, 0);
+  assert_int_equal(fact("sm"), 90);
+  assert_int_equal(fact("shared_static_max"), 49152);
+  assert_int_equal(fact("shared_optin_max"), 232448);
+  assert_int_equal(device->info.free_bytes, (int64_t)150000 << 20);
+  assert_ptr_equal(device->opened.env, &fake_environment);
+  assert_int_equal(device->opened.ordinal, 0);
 }
 
-static void test_offline_targets(void **state) {
+/* A gibibyte less that the driver keeps is the same class. */
+static void test_memory_classes(void **state) {
   static const struct {
-    const char *name;
-    int sm, optin;
-  } known[] = {{"sm_80", 80, 166912}, {"sm_90", 90, 232448}, {"sm_120", 120, 101376}};
+    double gib;
+    const char *word;
+  } sold[] = {{79.1, ":mem=80GiB:"}, {79.9, ":mem=80GiB:"}, {80, ":mem=80GiB:"}, {23.6, ":mem=24GiB:"}, {11.75, ":mem=12GiB:"}};
   (void)state;
-  if (!has_nvrtc) skip();
-  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-    rgt__device *d = offline(known[i].name);
-    assert_string_equal(d->ops->kind, "cuda");
-    assert_string_equal(d->info.target.device, "cuda");
-    assert_string_equal(d->info.target.name, known[i].name);
-    assert_int_equal(d->info.n_threads, 0);
-    assert_int_equal(fact(d, "sm"), known[i].sm);
-    assert_int_equal(fact(d, "shared_static_max"), 49152);
-    assert_int_equal(fact(d, "shared_optin_max"), known[i].optin);
-    d->ops->close(d);
+  for (size_t i = 0; i < sizeof sold / sizeof sold[0]; i++) {
+    fake->memory = (size_t)(sold[i].gib * 1024) << 20;
+    open_ok();
+    if (!strstr(device->info.class_text, sold[i].word)) fail_msg("%g GiB is %s", sold[i].gib, device->info.class_text);
+    fake_device_close();
   }
 }
 
-static void test_targets_that_are_none(void **state) {
-  static const char *const words[] = {"", "cpu", "sm_", "sm_0", "sm_9x", "sm_-90", "sm90", "compute_90", "sm_900000000000"};
-  rgt__device_options o = {.env = &env};
-  rgt__device *d = NULL;
-  rgt__error err = {""};
+/* What a class can do without. */
+static void test_a_clock_that_is_not_told(void **state) {
   (void)state;
-  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-    assert_int_equal(rgt__device_offline_cuda(&o, words[i], &d, &err), RGT_EINVAL);
-    assert_non_null(strstr(err.text, "want sm_ and a number"));
+  fake->fail = FAKE_cuDeviceGetAttribute;
+  fake->fail_at = 6; /* the last one asked for */
+  fake->fail_code = 1;
+  open_ok();
+  assert_non_null(strstr(device->info.class_text, ":clock=0MHz"));
+}
+
+static void test_ordinals(void **state) {
+  (void)state;
+  if (fake_device_try(FAKE_DRIVER, 1) != RGT_OK) fail_msg("%s", err.text);
+  assert_non_null(strstr(device->info.class_text, "H200-B:"));
+  fake_device_close();
+  FAILS(fake_device_try(FAKE_DRIVER, 2), RGT_ENODEVICE, "no CUDA device 2: the driver counts 2, from 0");
+  FAILS(fake_device_try(FAKE_DRIVER, -1), RGT_ENODEVICE, "no CUDA device -1");
+  FAILS(fake_device_try("/nowhere/libcuda.so.1", 0), RGT_ENODEVICE, "/nowhere/libcuda.so.1");
+  fake_is_clean("after refusals");
+}
+
+/* "auto" takes it where it can compile for it. */
+static void test_auto(void **state) {
+  rgt__nvrtc *nvrtc = NULL;
+  rgt__environment env = {{NULL}};
+  (void)state;
+  environment_put(&env, RGT_ENV_RAGTUNE_LIBCUDA, FAKE_DRIVER);
+  environment_put(&env, RGT_ENV_RAGTUNE_LIBNVRTC, "/nowhere/libnvrtc.so");
+  assert_int_equal(rgt__device_cuda_present(&env), 0);
+  rgt__environment_free(&env);
+  assert_int_equal(rgt__environment_read(&env, NULL), RGT_OK);
+  environment_put(&env, RGT_ENV_RAGTUNE_LIBCUDA, FAKE_DRIVER);
+  int has_nvrtc = rgt__nvrtc_open(&env, &nvrtc, NULL) == RGT_OK;
+  if (has_nvrtc) rgt__nvrtc_close(nvrtc);
+  assert_int_equal(rgt__device_cuda_present(&env), has_nvrtc);
+  fake->n_devices = 0;
+  assert_int_equal(rgt__device_cuda_present(&env), 0);
+  environment_put(&env, RGT_ENV_RAGTUNE_LIBCUDA, "/nowhere/libcuda.so.1");
+  assert_int_equal(rgt__device_cuda_present(&env), 0);
+  rgt__environment_free(&env);
+  if (!has_nvrtc) skip(); /* no NVRTC: half of it was seen */
+}
+
+/* ---- contexts ---- */
+
+static void touch(void) {
+  char bytes[64] = {1}, back[64] = {0};
+  void *p = fake_memory(64);
+  OK(device->ops->mem_write(device, p, bytes, sizeof bytes, &err));
+  OK(device->ops->mem_read(device, back, p, sizeof back, &err));
+  assert_memory_equal(back, bytes, sizeof bytes);
+  device->ops->mem_free(device, p);
+}
+
+static void test_primary_context(void **state) {
+  (void)state;
+  open_ok();
+  assert_int_equal(fake->contexts, 1);
+  assert_int_equal(fake_depth(), 0);
+  touch();
+  assert_int_equal(fake_depth(), 0);
+  fake_device_close();
+  assert_int_equal(fake_depth(), 0);
+  fake_is_clean("closed");
+}
+
+/* A context of the caller's is worked in, never pushed where it is current, and never released. */
+static void test_callers_context(void **state) {
+  (void)state;
+  open_ok(); /* so that cuInit has been called */
+  fake_device_close();
+  void *own = fake_context(0), *other = fake_context(1);
+  fake_push(own);
+  int pushes = fake->n_calls[FAKE_cuCtxPushCurrent_v2];
+  open_ok();
+  assert_int_equal(fake->contexts, 0);
+  touch();
+  assert_int_equal(fake->n_calls[FAKE_cuCtxPushCurrent_v2], pushes);
+  fake_push(other); /* the caller goes on elsewhere */
+  touch();
+  assert_int_equal(fake_depth(), 2);
+  assert_ptr_equal(fake_pop(), other);
+  assert_ptr_equal(fake_pop(), own);
+  touch();
+  assert_int_equal(fake_depth(), 0);
+  fake_device_close();
+  fake_is_clean("closed");
+}
+
+/* A current context on another device is not ours. */
+static void test_context_of_another_device(void **state) {
+  (void)state;
+  open_ok();
+  fake_device_close();
+  void *other = fake_context(1);
+  fake_push(other);
+  open_ok();
+  assert_int_equal(fake->contexts, 1);
+  touch();
+  fake_device_close();
+  assert_int_equal(fake_depth(), 1);
+  assert_ptr_equal(fake_pop(), other);
+  fake_is_clean("closed");
+}
+
+static void *in_a_thread(void *user) {
+  rgt__device_options o = {.env = &fake_environment, .ordinal = *(int *)user};
+  rgt__device *d = NULL;
+  rgt__error why = {""};
+  char bytes[256], back[256];
+  intptr_t bad = rgt__device_cuda_open(&o, &d, &why) != RGT_OK;
+  for (int turn = 0; turn < 100 && !bad; turn++) {
+    void *p = NULL;
+    memset(bytes, turn, sizeof bytes);
+    bad = d->ops->mem_alloc(d, sizeof bytes, &p, &why) != RGT_OK;
+    if (!bad) bad = d->ops->mem_write(d, p, bytes, sizeof bytes, &why) != RGT_OK;
+    if (!bad) bad = d->ops->mem_read(d, back, p, sizeof back, &why) != RGT_OK || memcmp(bytes, back, sizeof back);
+    d->ops->mem_free(d, p);
   }
-  if (!has_nvrtc) skip();
-  assert_int_equal(rgt__device_offline_cuda(&o, "sm_91", &d, &err), RGT_EINVAL);
-  assert_non_null(strstr(err.text, "target sm_91: this NVRTC compiles for "));
-  assert_non_null(strstr(err.text, " sm_90 "));
-  assert_null(d);
+  if (d) d->ops->close(d);
+  return (void *)bad;
 }
 
-static void test_offline_without_nvrtc(void **state) {
-  rgt__environment named = {{NULL}};
-  char path[] = "/no/such/libnvrtc.so";
-  rgt__device_options o = {.env = &named};
-  rgt__device *d = NULL;
-  rgt__error err = {""};
+static void test_two_threads(void **state) {
+  pthread_t threads[2];
+  int ordinals[2] = {0, 1};
   (void)state;
-  named.values[RGT_ENV_RAGTUNE_LIBNVRTC] = path;
-  assert_int_equal(rgt__device_offline_cuda(&o, "sm_90", &d, &err), RGT_ENOCOMPILER);
-  assert_non_null(strstr(err.text, path));
-  assert_null(d);
+  environment_put(&fake_environment, RGT_ENV_RAGTUNE_LIBCUDA, FAKE_DRIVER);
+  for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&threads[i], NULL, in_a_thread, &ordinals[i]), 0);
+  for (int i = 0; i < 2; i++) {
+    void *bad = NULL;
+    assert_int_equal(pthread_join(threads[i], &bad), 0);
+    assert_null(bad);
+  }
+  fake_is_clean("two threads");
 }
 
-static void test_it_compiles(void **state) {
-  static const char source[] = "extern \"C\" __global__ void k(int *p) { *p = 7; }\nthis is beyond the given size";
-  rgt__compiled out;
-  rgt__error err = {""};
+/* ---- memory ---- */
+
+static void test_memory(void **state) {
   (void)state;
-  if (!has_nvrtc) skip();
-  rgt__device *d = offline("sm_90");
-  rgt__target other = d->info.target;
-  size_t bytes = (size_t)(strchr(source, '\n') - source);
-  assert_int_equal(d->ops->compile(d, source, bytes, &d->info.target, 0, &out, &err), RGT_OK);
-  assert_non_null(strstr(out.ptx, ".target sm_90"));
-  rgt__free(out.code);
-  rgt__free(out.ptx);
-  strcpy(other.name, "sm_80"); /* any that NVRTC lists, not just its own */
-  assert_int_equal(d->ops->compile(d, source, bytes, &other, 0, &out, &err), RGT_OK);
-  assert_non_null(strstr(out.ptx, ".target sm_80"));
-  rgt__free(out.code);
-  rgt__free(out.ptx);
-  assert_int_equal(d->ops->compile(d, source, sizeof source - 1, &d->info.target, 0, &out, &err), RGT_ECOMPILE);
-  assert_non_null(strstr(out.log, "error"));
-  assert_int_equal(d->ops->compile(d, source, bytes, &d->info.target, 1, &out, &err), RGT_EUNSUPPORTED);
-  d->ops->close(d);
+  open_ok();
+  void *p = fake_memory(0), *q = fake_memory(1);
+  assert_non_null(p);
+  assert_ptr_not_equal(p, q);
+  OK(device->ops->mem_write(device, p, NULL, 0, &err));
+  OK(device->ops->mem_read(device, NULL, p, 0, &err));
+  device->ops->mem_free(device, p);
+  device->ops->mem_free(device, q);
+  device->ops->mem_free(device, NULL);
+  p = q;
+  FAILS(device->ops->mem_alloc(device, (size_t)1 << 40, &p, &err), RGT_ENOMEM,
+        "cuMemAlloc_v2 of 1099511627776 bytes: CUDA_ERROR_OUT_OF_MEMORY");
+  assert_ptr_equal(p, q);
+  fake_device_close();
+  fake_is_clean("closed");
 }
 
-static void test_toolchain_and_stamp(void **state) {
-  char toolchain[1024], stamp[2048];
-  rgt__error err = {""};
+/* A write is waited for: what goes on in a stream that does not wait for the default one finds the bytes. */
+static void test_a_write_is_complete(void **state) {
   (void)state;
-  if (!has_nvrtc) skip();
-  rgt__device *d = offline("sm_90");
-  assert_int_equal(d->ops->toolchain(d, toolchain, sizeof toolchain, &err), RGT_OK);
-  assert_memory_equal(toolchain, "nvrtc ", 6);
-  assert_non_null(strstr(toolchain, "; --std=c++17 "));
-  assert_null(strchr(toolchain, '/'));
-  d->ops->compiler_stamp(d, stamp, sizeof stamp);
-  assert_int_equal(stamp[0], '/');
-  assert_non_null(strstr(stamp, "libnvrtc"));
-  d->ops->close(d);
+  open_ok();
+  void *p = fake_memory(8);
+  int before = fake->n_calls[FAKE_cuStreamSynchronize];
+  OK(device->ops->mem_write(device, p, "12345678", 8, &err));
+  assert_int_equal(fake->n_calls[FAKE_cuStreamSynchronize], before + 1);
+  device->ops->mem_free(device, p);
 }
 
-static void test_it_runs_nothing(void **state) {
-  rgt__error err = {""};
-  void *p = NULL;
-  rgt__module *m = NULL;
-  rgt__program program = {0};
-  rgt__plan plan = {0};
-  rgt_kargs k = {0};
-  (void)state;
-  if (!has_nvrtc) skip();
-  rgt__device *d = offline("sm_90");
-  assert_int_equal(d->ops->mem_alloc(d, 64, &p, &err), RGT_EUNSUPPORTED);
-  assert_string_equal(err.text, "target sm_90 only compiles: this version does not run CUDA code; use --device cpu");
-  assert_null(p);
-  assert_int_equal(d->ops->load(d, NULL, "", 0, &program, &m, &err), RGT_EUNSUPPORTED);
-  assert_null(m);
-  assert_int_equal(d->ops->mem_write(d, NULL, "", 0, &err), RGT_EUNSUPPORTED);
-  assert_int_equal(d->ops->mem_read(d, &p, NULL, 0, &err), RGT_EUNSUPPORTED);
-  assert_int_equal(d->ops->launch(d, NULL, &program, &plan, &k, NULL, NULL, &err), RGT_EUNSUPPORTED);
-  assert_int_equal(d->ops->sync(d, NULL, &err), RGT_EUNSUPPORTED);
-  d->ops->unload(d, NULL);
-  d->ops->mem_free(d, NULL);
-  d->ops->close(d);
-}
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_no_driver),
-      cmocka_unit_test(test_the_usual_names),
-      cmocka_unit_test(test_drivers_without_a_device),
-      cmocka_unit_test(test_a_device_is_named_and_declined),
-      cmocka_unit_test(test_auto_never_takes_it),
-      cmocka_unit_test(test_offline_targets),
-      cmocka_unit_test(test_targets_that_are_none),
-      cmocka_unit_test(test_offline_without_nvrtc),
-      cmocka_unit_test(test_it_compiles),
-      cmocka_unit_test(test_toolchain_and_stamp),
-      cmocka_unit_test(test_it_runs_nothing),
+      TEST(test_description),
+      TEST(test_memory_classes),
+      TEST(test_a_clock_that_is_not_told),
+      TEST(test_ordinals),
+      TEST(test_auto),
+      TEST(test_primary_context),
+      TEST(test_callers_context),
+      TEST(test_context_of_another_device),
+      TEST(test_two_threads),
+      TEST(test_memory),
+      TEST(test_a_write_is_complete),
   };
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return cmocka_run_group_tests(tests, NULL, NULL);
 }
