@@ -1,0 +1,137 @@
+/* profiles.c -- three devices. Limits: CUDA C++ programming guide, technical specifications for each compute capability. SM
+ * counts, clocks, L2, memory: the makers' data sheets of the A100 40 GB, the H100 SXM5 80 GB and the GeForce RTX 5090. Rates:
+ * the guide's arithmetic throughput table; L2 rates are rough. */
+#include "profiles.h"
+
+#include <string.h>
+
+#define COMMON                                                                                             \
+  .warp_size = 32, .max_threads_per_block = 1024, .registers_per_block = 65536, .registers_per_sm = 65536, \
+  .shared_static_max = 49152, .shared_reserved_per_block = 1024, .max_grid = {2147483647, 65535, 65535},   \
+  .max_block = {1024, 1024, 64}, .max_param_bytes = 32764
+
+static const sim_model models[] = {
+    {.profile = {.name = "sm_80",
+                 COMMON,
+                 .cc_major = 8,
+                 .cc_minor = 0,
+                 .sm_count = 108,
+                 .max_threads_per_sm = 2048,
+                 .max_blocks_per_sm = 32,
+                 .shared_optin_max = 166912,
+                 .shared_per_sm = 167936,
+                 .l2_bytes = 41943040,
+                 .global_bytes = INT64_C(42298834944),
+                 .clock_khz = 1410000,
+                 .memory_clock_khz = 1215000,
+                 .bus_bits = 5120},
+     .rates = {.issue = 4,
+               .fp32 = 2,
+               .integer = 2,
+               .fp16 = 4,
+               .fp64 = 1,
+               .special = 0.5,
+               .convert = 0.5,
+               .load_store = 1,
+               .exchange = 1,
+               .control = 2,
+               .mma_flop = 2048,
+               .shared_passes = 1,
+               .l1_sectors = 4,
+               .l2_sectors_device = 160,
+               .atomic_sectors_device = 40,
+               .dram_bytes_per_s = 1.555e12},
+     .modelled_after = "A100 40 GB",
+     .max_cluster = 1,
+     .max_cluster_non_portable = 1,
+     .max_registers_per_thread = 255,
+     .register_unit_per_warp = 256,
+     .sub_partitions = 4,
+     .shared_unit = 128},
+    {.profile = {.name = "sm_90",
+                 COMMON,
+                 .cc_major = 9,
+                 .cc_minor = 0,
+                 .sm_count = 132,
+                 .max_threads_per_sm = 2048,
+                 .max_blocks_per_sm = 32,
+                 .shared_optin_max = 232448,
+                 .shared_per_sm = 233472,
+                 .l2_bytes = 52428800,
+                 .global_bytes = INT64_C(84929347584),
+                 .clock_khz = 1980000,
+                 .memory_clock_khz = 2619000,
+                 .bus_bits = 5120},
+     .rates = {.issue = 4,
+               .fp32 = 4,
+               .integer = 2,
+               .fp16 = 8,
+               .fp64 = 2,
+               .special = 0.5,
+               .convert = 2,
+               .load_store = 1,
+               .exchange = 1,
+               .control = 2,
+               .mma_flop = 4096,
+               .shared_passes = 1,
+               .l1_sectors = 4,
+               .l2_sectors_device = 160,
+               .atomic_sectors_device = 40,
+               .dram_bytes_per_s = 3.35e12},
+     .modelled_after = "H100 SXM5 80 GB",
+     .max_cluster = 8,
+     .max_cluster_non_portable = 16,
+     .max_registers_per_thread = 255,
+     .register_unit_per_warp = 256,
+     .sub_partitions = 4,
+     .shared_unit = 128},
+    {.profile = {.name = "sm_120",
+                 COMMON,
+                 .cc_major = 12,
+                 .cc_minor = 0,
+                 .sm_count = 170,
+                 .max_threads_per_sm = 1536,
+                 .max_blocks_per_sm = 24,
+                 .shared_optin_max = 101376,
+                 .shared_per_sm = 102400,
+                 .l2_bytes = 100663296,
+                 .global_bytes = INT64_C(33675018240),
+                 .clock_khz = 2407000,
+                 .memory_clock_khz = 14001000,
+                 .bus_bits = 512},
+     .rates = {.issue = 4,
+               .fp32 = 4,
+               .integer = 4,
+               .fp16 = 4,
+               .fp64 = 0.0625,
+               .special = 0.5,
+               .convert = 2,
+               .load_store = 1,
+               .exchange = 1,
+               .control = 2,
+               .mma_flop = 512,
+               .shared_passes = 1,
+               .l1_sectors = 4,
+               .l2_sectors_device = 128,
+               .atomic_sectors_device = 32,
+               .dram_bytes_per_s = 1.792e12},
+     .modelled_after = "GeForce RTX 5090",
+     .max_cluster = 8,
+     .max_cluster_non_portable = 8,
+     .max_registers_per_thread = 255,
+     .register_unit_per_warp = 256,
+     .sub_partitions = 4,
+     .shared_unit = 128},
+};
+
+enum { N_MODELS = sizeof models / sizeof models[0] };
+
+const sim_model *sim_model_find(const char *name) {
+  for (int i = 0; i < N_MODELS; i++)
+    if (strcmp(models[i].profile.name, name) == 0) return &models[i];
+  return NULL;
+}
+
+const sim_model *sim_model_at(int i) {
+  return i >= 0 && i < N_MODELS ? &models[i] : NULL;
+}
