@@ -281,6 +281,7 @@ static rgt_status keep_one(writing *w, const rgt__candidate *c) {
                               c->text);
   }
   if (status == RGT_OK) status = rgt__code_cache_get(w->cache, &c->code, e, err);
+  if (status == RGT_EMISS) status = RGT_EIO;
   if (status == RGT_OK) status = rgt__file_read(e->path, e->code_bytes, &binary, err);
   if (status == RGT_OK) status = hash_ptx(&code, e, err);
   if (status == RGT_OK) {

@@ -155,11 +155,11 @@ rgt_status rgt__code_cache_get(rgt__code_cache *c, const rgt__digest *key, rgt__
   if (status == RGT_EIO && !c->is_bundle) {
     remove_entry(c, key);
     status = RGT_EMISS;
-  } else if (status != RGT_OK && status != RGT_ENOMEM && c->is_bundle) {
+  } else if ((status == RGT_EIO || status == RGT_EMISS) && c->is_bundle) {
     char hex[RGT_DIGEST_HEX_MAX];
     rgt__digest_hex(key, hex);
-    status = rgt__error_set(err, RGT_EIO, "%s: the code %.12s is %s", c->folder, hex,
-                            status == RGT_EMISS ? "missing or cannot be read" : "damaged");
+    rgt__error_set(err, status, "%s: the code %.12s is %s", c->folder, hex,
+                   status == RGT_EMISS ? "missing or cannot be read" : "damaged");
   }
   rgt__buffer_free(&head);
   rgt__buffer_free(&code);

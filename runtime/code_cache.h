@@ -35,7 +35,7 @@ void rgt__code_entry_free(rgt__code_entry *e);
 
 /* code key: source digest, toolchain, target, launch ABI (kargs version) */
 void rgt__code_cache_key(const rgt__digest *source, const char *toolchain, const char *target, rgt__digest *key);
-/* get -- RGT_OK; RGT_EMISS (absent, or damaged: the entry is removed); RGT_ENOMEM; of a bundle RGT_EIO. */
+/* get -- RGT_OK; RGT_EMISS (absent, or damaged: the entry is removed); RGT_ENOMEM; of a bundle RGT_EIO (damaged). */
 rgt_status rgt__code_cache_get(rgt__code_cache *c, const rgt__digest *key, rgt__code_entry *out, rgt__error *err);
 rgt_status rgt__code_cache_put(rgt__code_cache *c, const rgt__digest *key, const rgt__compiled *compiled,
                                const rgt__program *program, const char *source, size_t source_bytes,

@@ -37,8 +37,8 @@ typedef struct child {
 } child;
 
 static CHILD_UNUSED void set_environment(const char *setting) {
-  static const char *const unset[] = {"RAGTUNE_DEVICE", "RAGTUNE_DB",  "RAGTUNE_CACHE",     "RAGTUNE_MODE",  "RAGTUNE_THREADS",
-                                      "RAGTUNE_CC",     "RAGTUNE_CPU", "RAGTUNE_TEMPLATES", "RAGTUNE_WORKER"};
+  static const char *const unset[] = {"RAGTUNE_DEVICE", "RAGTUNE_DB",  "RAGTUNE_CACHE",     "RAGTUNE_MODE",   "RAGTUNE_THREADS",
+                                      "RAGTUNE_CC",     "RAGTUNE_CPU", "RAGTUNE_TEMPLATES", "RAGTUNE_WORKER", "RAGTUNE_BUNDLE"};
   for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) unsetenv(unset[i]);
   setenv("HOME", home, 1);
   setenv("XDG_DATA_HOME", home, 1);

@@ -139,6 +139,11 @@ static void every_option_of_the_other_verbs(void **unused) {
   accepted("compile --target sm_90 --sample 1 --seed 9223372036854775807", &o);
   assert_string_equal(o.target, "sm_90");
   assert_int_equal(o.seed, INT64_MAX);
+  accepted("compile -o dir --weights pointers --align 8 --db f", &o);
+  assert_string_equal(o.output, "dir");
+  assert_string_equal(o.db, "f");
+  accepted("why --rows 7 --bundle dir", &o);
+  assert_string_equal(o.bundle, "dir");
   accepted("show --rows 7 --emit cubin -o file --target cpu", &o);
   assert_int_equal(o.rows, 7);
   assert_int_equal(o.emit, RGT_EMIT_CUBIN);

@@ -30,9 +30,9 @@ typedef struct front {
 
 static SCRATCH_UNUSED void front_clear_environment(void) {
   static const char *const names[] = {
-      "RAGTUNE_DEVICE", "RAGTUNE_DB",        "RAGTUNE_CACHE",  "RAGTUNE_MODE",    "RAGTUNE_THREADS",
-      "RAGTUNE_CC",     "RAGTUNE_TEMPLATES", "RAGTUNE_CPU",    "RAGTUNE_LIBCUDA", "RAGTUNE_LIBNVRTC",
-      "RAGTUNE_WORKER", "XDG_DATA_HOME",     "XDG_CACHE_HOME", "TMPDIR"};
+      "RAGTUNE_DEVICE", "RAGTUNE_DB",        "RAGTUNE_CACHE", "RAGTUNE_MODE",    "RAGTUNE_THREADS",
+      "RAGTUNE_CC",     "RAGTUNE_TEMPLATES", "RAGTUNE_CPU",   "RAGTUNE_LIBCUDA", "RAGTUNE_LIBNVRTC",
+      "RAGTUNE_WORKER", "RAGTUNE_BUNDLE",    "XDG_DATA_HOME", "XDG_CACHE_HOME",  "TMPDIR"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) unsetenv(names[i]);
 }
 
