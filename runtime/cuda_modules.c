@@ -118,7 +118,7 @@ void rgt__cuda_modules_put(const rgt__cuda_api *api, rgt__cuda_module *m) {
     rgt__cuda_module **link = &modules;
     while (*link != m) link = &(*link)->next;
     *link = m->next;
-    api->cuModuleUnload(m->handle);
+    if (api) api->cuModuleUnload(m->handle);
     rgt__free(m);
   }
   pthread_mutex_unlock(&lock);

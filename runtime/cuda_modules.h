@@ -13,7 +13,8 @@ typedef struct rgt__cuda_module rgt__cuda_module;
  * RGT_ENOMEM, RGT_ECRASH. */
 rgt_status rgt__cuda_modules_get(const rgt__cuda_api *api, void *context, const rgt__code_pair *code, rgt__cuda_module **out,
                                  rgt__error *err);
-/* rgt__cuda_modules_put -- gives one count back; the last one unloads. In the same context. NULL is allowed. */
+/* rgt__cuda_modules_put -- gives one count back; the last one unloads. In the same context; api NULL: that could not be entered
+ * any more, and took its modules along. m NULL is allowed. */
 void rgt__cuda_modules_put(const rgt__cuda_api *api, rgt__cuda_module *m);
 void *rgt__cuda_modules_handle(const rgt__cuda_module *m); /* the driver's */
 int rgt__cuda_modules_count(void);                         /* loaded now, in the whole process */

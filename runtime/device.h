@@ -120,7 +120,9 @@ struct rgt__device { /* first member of each device's own struct */
 rgt_status rgt__device_cpu_open(const rgt__device_options *o, rgt__device **out, rgt__error *err);
 /* RGT_ENODEVICE: one line that names the library looked for and where. */
 rgt_status rgt__device_cuda_open(const rgt__device_options *o, rgt__device **out, rgt__error *err);
-int rgt__device_cuda_present(const rgt__environment *env); /* a driver library that loads and counts at least one device */
+/* rgt__device_cuda_present -- may "auto" take CUDA? A driver that counts a device, and NVRTC, or has_code: code for it that is
+ * compiled already. A device for which nothing can be compiled would only fail at the first prepare. */
+int rgt__device_cuda_present(const rgt__environment *env, int has_code);
 /* rgt__device_offline_cuda -- a CUDA "device" that only compiles (NVRTC), for `ragtune compile|show` without a GPU; target_name
  * e.g. "sm_90". RGT_ENOCOMPILER (what was looked for), RGT_EINVAL (NVRTC does not list that target: the list is named). */
 rgt_status rgt__device_offline_cuda(const rgt__device_options *o, const char *target_name, rgt__device **out, rgt__error *err);

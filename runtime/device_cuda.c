@@ -123,12 +123,12 @@ rgt_status rgt__device_cuda_open(const rgt__device_options *o, rgt__device **out
   return RGT_OK;
 }
 
-/* A device for which nothing can be compiled would fail at the first prepare: "auto" then takes the CPU. */
-int rgt__device_cuda_present(const rgt__environment *env) {
+int rgt__device_cuda_present(const rgt__environment *env, int has_code) {
   rgt__cuda_api api;
   rgt__nvrtc *nvrtc = NULL;
   if (rgt__cuda_api_open(env, &api, NULL) != RGT_OK) return 0;
   rgt__cuda_api_close(&api);
+  if (has_code) return 1;
   if (rgt__nvrtc_open(env, &nvrtc, NULL) != RGT_OK) return 0;
   rgt__nvrtc_close(nvrtc);
   return 1;

@@ -22,6 +22,10 @@
 #include "runtime/device.h"
 #include "runtime/nvrtc.h"
 
+typedef struct rgt__cuda_scope {
+  int pushed;
+} rgt__cuda_scope;
+
 typedef struct rgt__cuda_device {
   rgt__device base;  /* first: see device.h */
   rgt__cuda_api api; /* offline: empty */
@@ -30,19 +34,16 @@ typedef struct rgt__cuda_device {
   int retained; /* the primary context, held once */
   int64_t shared_optin, l2_bytes;
   pthread_mutex_t nvrtc_lock;
-  rgt__nvrtc *nvrtc;       /* NULL until its first use */
-  void *events[2];         /* NULL until their first use; begin and end of an interval */
-  void *capture;           /* stream in which graphs are recorded; likewise */
-  rgt__cuda_address flush; /* memory that is written to empty the L2 cache; likewise */
+  rgt__nvrtc *nvrtc;             /* NULL until its first use */
+  void *events[2];               /* NULL until their first use; begin and end of an interval */
+  void *capture;                 /* stream in which graphs are recorded; likewise */
+  rgt__cuda_scope capture_scope; /* from graph_begin to graph_end */
+  rgt__cuda_address flush;       /* memory that is written to empty the L2 cache; likewise */
   size_t flush_bytes;
   unsigned char flush_byte;
 } rgt__cuda_device;
 
 /* ---- the caller's context ---- */
-
-typedef struct rgt__cuda_scope {
-  int pushed;
-} rgt__cuda_scope;
 
 /* rgt__cuda_enter -- makes the device's context the thread's current one. On failure nothing is to be left. */
 rgt_status rgt__cuda_enter(rgt__cuda_device *c, rgt__cuda_scope *scope, rgt__error *err);
@@ -94,6 +95,7 @@ void rgt__cuda_time_close(rgt__cuda_device *c); /* events, capture stream, flush
 struct rgt__module {
   rgt__cuda_module *shared;
   void *functions[RGT_STEPS_MAX];
+  int64_t shared_max[RGT_STEPS_MAX]; /* of a launch: what the static part leaves of what a block may opt in to */
 };
 
 #endif

@@ -49,6 +49,9 @@ rgt_status rgt__cuda_launch_program(rgt__device *d, rgt__module *m, const rgt__p
     if (program->steps[i].kind == RGT_STEP_MEMSET) {
       if (plan->steps[i].bytes > 0)
         status = fill(c, workspace, plan->steps[i].offset, plan->steps[i].bytes, program->steps[i].value, stream, err);
+    } else if (plan->steps[i].shared > m->shared_max[i]) {
+      status = rgt__error_set(err, RGT_EINFEASIBLE, "%s wants %" PRId64 " bytes of shared memory; a block may have %" PRId64,
+                              program->steps[i].kernel, plan->steps[i].shared, m->shared_max[i]);
     } else if (plan->steps[i].grid > 0) {
       status = launch_kernel(c, m->functions[i], program->steps[i].kernel, plan->steps[i].grid, plan->steps[i].block,
                              plan->steps[i].shared, plan->steps[i].cluster, params, stream, err);

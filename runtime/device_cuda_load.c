@@ -20,30 +20,30 @@ static rgt_status read_ptx(const char *code_path, rgt__buffer *out) {
 }
 
 /* Shared memory above what is static needs the entry's leave, which is given once: launches then differ in nothing. */
-static rgt_status allow_shared(rgt__cuda_device *c, void *function, const char *name, rgt__error *err) {
+static rgt_status allow_shared(rgt__cuda_device *c, void *function, const char *name, int64_t *most_bytes, rgt__error *err) {
   int fixed = 0;
   int result = c->api.cuFuncGetAttribute(&fixed, RGT_CUDA_FUNC_SHARED_BYTES, function);
   if (result != RGT_CUDA_SUCCESS) return rgt__cuda_api_fail(&c->api, result, err, "cuFuncGetAttribute of %s", name);
-  int most = (int)c->shared_optin - fixed;
-  result = c->api.cuFuncSetAttribute(function, RGT_CUDA_FUNC_MAX_DYNAMIC_SHARED, most > 0 ? most : 0);
+  int most = (int)c->shared_optin > fixed ? (int)c->shared_optin - fixed : 0;
+  *most_bytes = most;
+  result = c->api.cuFuncSetAttribute(function, RGT_CUDA_FUNC_MAX_DYNAMIC_SHARED, most);
   if (result == RGT_CUDA_SUCCESS) return RGT_OK;
   return rgt__cuda_api_fail(&c->api, result, err, "cuFuncSetAttribute of %s, %d bytes of shared memory", name, most);
 }
 
 /* A driver may put off bringing an entry to the device until its first launch, which may wait and allocate: not in a capture.
  */
-static rgt_status find_entry(rgt__cuda_device *c, const rgt__step *step, void *handle, void **out, rgt__error *err) {
-  rgt_status status = RGT_OK;
-  int result = c->api.cuModuleGetFunction(out, handle, step->kernel);
+static rgt_status find_entry(rgt__cuda_device *c, const rgt__step *step, rgt__module *m, int i, rgt__error *err) {
+  void **function = &m->functions[i];
+  int result = c->api.cuModuleGetFunction(function, rgt__cuda_modules_handle(m->shared), step->kernel);
   if (result == RGT_CUDA_NOT_FOUND) return rgt__error_set(err, RGT_EIO, "compiled code lacks the entry %s", step->kernel);
   if (result != RGT_CUDA_SUCCESS) return rgt__cuda_api_fail(&c->api, result, err, "cuModuleGetFunction of %s", step->kernel);
   if (c->api.cuFuncLoad) {
-    result = c->api.cuFuncLoad(*out);
+    result = c->api.cuFuncLoad(*function);
     if (result != RGT_CUDA_SUCCESS) return rgt__cuda_api_fail(&c->api, result, err, "cuFuncLoad of %s", step->kernel);
   }
   int dynamic = !rgt__formula_is_constant(&step->shared) || rgt__formula_eval(&step->shared, (int64_t[RGT_N_VARS]){0}) > 0;
-  if (dynamic) status = allow_shared(c, *out, step->kernel, err);
-  return status;
+  return dynamic ? allow_shared(c, *function, step->kernel, &m->shared_max[i], err) : RGT_OK;
 }
 
 static rgt_status load_pair(rgt__cuda_device *c, const rgt__code_pair *pair, const rgt__program *program, rgt__module *m,
@@ -53,8 +53,7 @@ static rgt_status load_pair(rgt__cuda_device *c, const rgt__code_pair *pair, con
   if (status != RGT_OK) return status;
   status = rgt__cuda_modules_get(&c->api, c->context, pair, &m->shared, err);
   for (int i = 0; i < program->n_steps && status == RGT_OK; i++)
-    if (program->steps[i].kind == RGT_STEP_KERNEL)
-      status = find_entry(c, &program->steps[i], rgt__cuda_modules_handle(m->shared), &m->functions[i], err);
+    if (program->steps[i].kind == RGT_STEP_KERNEL) status = find_entry(c, &program->steps[i], m, i, err);
   if (status != RGT_OK) rgt__cuda_modules_put(&c->api, m->shared);
   rgt__cuda_leave(c, &scope);
   return status;
@@ -101,7 +100,7 @@ void rgt__cuda_unload(rgt__device *d, rgt__module *m) {
   rgt__cuda_scope scope;
   if (!m) return;
   int entered = rgt__cuda_enter(c, &scope, NULL) == RGT_OK;
-  rgt__cuda_modules_put(&c->api, m->shared); /* a context that is gone took its modules along */
+  rgt__cuda_modules_put(entered ? &c->api : NULL, m->shared);
   if (entered) rgt__cuda_leave(c, &scope);
   rgt__free(m);
 }

@@ -71,36 +71,39 @@ static rgt_status begin_capture(rgt__cuda_device *c, rgt__error *err) {
   return result == RGT_CUDA_SUCCESS ? RGT_OK : rgt__cuda_api_fail(&c->api, result, err, "cuStreamBeginCapture_v2");
 }
 
+/* The scope lasts to graph_end, which so cannot fail to enter it and leave the capture open. */
 rgt_status rgt__cuda_graph_begin(rgt__device *d, void **stream, rgt__error *err) {
   rgt__cuda_device *c = rgt__cuda_of(d);
-  rgt__cuda_scope scope;
-  rgt_status status = rgt__cuda_enter(c, &scope, err);
+  rgt_status status = rgt__cuda_enter(c, &c->capture_scope, err);
   if (status != RGT_OK) return status;
   status = begin_capture(c, err);
-  if (status == RGT_OK) *stream = c->capture;
-  rgt__cuda_leave(c, &scope);
+  if (status == RGT_OK)
+    *stream = c->capture;
+  else
+    rgt__cuda_leave(c, &c->capture_scope);
   return status;
 }
 
+/* A capture that could not be ended goes with its stream. */
 static rgt_status end_capture(rgt__cuda_device *c, void **exec, rgt__error *err) {
   void *graph = NULL;
   rgt_status status = RGT_OK;
   int result = c->api.cuStreamEndCapture(c->capture, &graph);
-  if (result != RGT_CUDA_SUCCESS)
+  if (result != RGT_CUDA_SUCCESS) {
     status = rgt__cuda_api_fail(&c->api, result, err, "cuStreamEndCapture");
-  else if (exec && (result = c->api.cuGraphInstantiateWithFlags(exec, graph, 0)) != RGT_CUDA_SUCCESS)
+    c->api.cuStreamDestroy_v2(c->capture);
+    c->capture = NULL;
+  } else if (exec && (result = c->api.cuGraphInstantiateWithFlags(exec, graph, 0)) != RGT_CUDA_SUCCESS) {
     status = rgt__cuda_api_fail(&c->api, result, err, "cuGraphInstantiateWithFlags");
+  }
   if (graph) c->api.cuGraphDestroy(graph);
   return status;
 }
 
 rgt_status rgt__cuda_graph_end(rgt__device *d, void **graph, rgt__error *err) {
   rgt__cuda_device *c = rgt__cuda_of(d);
-  rgt__cuda_scope scope;
-  rgt_status status = rgt__cuda_enter(c, &scope, err);
-  if (status != RGT_OK) return status;
-  status = end_capture(c, graph, err);
-  rgt__cuda_leave(c, &scope);
+  rgt_status status = end_capture(c, graph, err);
+  rgt__cuda_leave(c, &c->capture_scope);
   return status;
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/base/alloc.h"
 #include "runtime/base/file.h"
 #include "runtime/bundle.h"
+#include "runtime/bundle_table.h"
 
 static rgt_status parse_mode(const char *word, rgt__mode *out, rgt__error *err) {
   static const char *const words[] = {"cache", "tune", "replay", "off"};
@@ -66,10 +67,20 @@ static rgt_status open_cache(rgt_ctx *ctx) {
   return rgt__code_cache_open(NULL, &ctx->cache, &ctx->error);
 }
 
+/* Is there a bundle with code for CUDA, of whatever target? */
+static int bundle_has_cuda(const rgt_ctx *ctx) {
+  rgt__bundle_table t = {0};
+  int found = 0;
+  if (!ctx->bundle_folder[0] || rgt__bundle_table_read(ctx->bundle_folder, &t, NULL) != RGT_OK) return 0;
+  for (int i = 0; i < t.n_code; i++) found |= strncmp(t.code[i].made_for.target, "sm_", 3) == 0;
+  rgt__bundle_table_free(&t);
+  return found;
+}
+
 static rgt_status open_device(rgt_ctx *ctx, const rgt_options *o) {
   const char *name = o->device ? o->device : rgt__environment_get(&ctx->env, RGT_ENV_RAGTUNE_DEVICE);
   rgt__device_options device = {.env = &ctx->env, .threads = o->threads};
-  if (!name || strcmp(name, "auto") == 0) name = rgt__device_cuda_present(&ctx->env) ? "cuda" : "cpu";
+  if (!name || strcmp(name, "auto") == 0) name = rgt__device_cuda_present(&ctx->env, bundle_has_cuda(ctx)) ? "cuda" : "cpu";
   if (strcmp(name, "cpu") == 0) return rgt__device_cpu_open(&device, &ctx->device, &ctx->error);
   if (strncmp(name, "cuda", 4) == 0 && (name[4] == 0 || (name[4] == ':' && name[5]))) {
     char *end = NULL;

@@ -176,7 +176,7 @@ static rgt_status local_round(rgt__worker *w, rgt__candidate *const *c, int n, r
     if (status != RGT_OK && t.plan.workspace_bytes > SMALL_WORKSPACE) continue;
     if (status == RGT_OK) status = rgt__candidate_load(l->maker, c[i], err);
     if (status == RGT_OK) status = sample(l, &t, &samples[i], err);
-    if (status != RGT_OK) return status;
+    if (status != RGT_OK && status != RGT_EINFEASIBLE) return status;
   }
   return RGT_OK;
 }

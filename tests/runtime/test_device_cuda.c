@@ -91,17 +91,18 @@ static void test_auto(void **state) {
   (void)state;
   environment_put(&env, RGT_ENV_RAGTUNE_LIBCUDA, FAKE_DRIVER);
   environment_put(&env, RGT_ENV_RAGTUNE_LIBNVRTC, "/nowhere/libnvrtc.so");
-  assert_int_equal(rgt__device_cuda_present(&env), 0);
+  assert_int_equal(rgt__device_cuda_present(&env, 0), 0);
+  assert_int_equal(rgt__device_cuda_present(&env, 1), 1); /* with code of a bundle */
   rgt__environment_free(&env);
   assert_int_equal(rgt__environment_read(&env, NULL), RGT_OK);
   environment_put(&env, RGT_ENV_RAGTUNE_LIBCUDA, FAKE_DRIVER);
   int has_nvrtc = rgt__nvrtc_open(&env, &nvrtc, NULL) == RGT_OK;
   if (has_nvrtc) rgt__nvrtc_close(nvrtc);
-  assert_int_equal(rgt__device_cuda_present(&env), has_nvrtc);
+  assert_int_equal(rgt__device_cuda_present(&env, 0), has_nvrtc);
   fake->n_devices = 0;
-  assert_int_equal(rgt__device_cuda_present(&env), 0);
+  assert_int_equal(rgt__device_cuda_present(&env, 1), 0);
   environment_put(&env, RGT_ENV_RAGTUNE_LIBCUDA, "/nowhere/libcuda.so.1");
-  assert_int_equal(rgt__device_cuda_present(&env), 0);
+  assert_int_equal(rgt__device_cuda_present(&env, 1), 0);
   rgt__environment_free(&env);
   if (!has_nvrtc) skip(); /* no NVRTC: half of it was seen */
 }

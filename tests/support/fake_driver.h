@@ -77,6 +77,22 @@ static SCRATCH_UNUSED void *fake_pop(void) {
   return context;
 }
 
+/* The device's primary context, held once more. */
+static SCRATCH_UNUSED void *fake_hold(int ordinal) {
+  int (*fn)(void **, int);
+  void *p = fake_symbol("cuDevicePrimaryCtxRetain"), *context = NULL;
+  memcpy(&fn, &p, sizeof fn);
+  assert_int_equal(fn(&context, 100 + ordinal), 0);
+  return context;
+}
+
+static SCRATCH_UNUSED void fake_give_back(int ordinal) {
+  int (*fn)(int);
+  void *p = fake_symbol("cuDevicePrimaryCtxRelease_v2");
+  memcpy(&fn, &p, sizeof fn);
+  assert_int_equal(fn(100 + ordinal), 0);
+}
+
 static SCRATCH_UNUSED void *fake_stream(unsigned flags) {
   int (*fn)(void **, unsigned);
   void *p = fake_symbol("cuStreamCreate"), *stream = NULL;
