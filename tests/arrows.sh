@@ -5,8 +5,9 @@
 #   arrows.sh --self-test ROOT   plants one violation after another in a copy of the tree; each must be found
 #
 # base <- generator, tunedb <- runtime <- cli. generator and tunedb know neither each other nor runtime; the CLI knows ragtune.h alone.
+# manual (a tool of the build) knows the tables of options and of environment variables.
 set -u
-PARTS="runtime/base generator tunedb runtime runtime/cli"
+PARTS="runtime/base generator tunedb runtime runtime/cli manual"
 
 # The C library and the kernel's own headers, by name: a library that is not listed is not included by accident.
 LIBC='<(assert|ctype|cpuid|dirent|elf|errno|fcntl|float|getopt|glob|inttypes|libgen|limits|link|locale|math|poll|pthread|sched|signal|spawn|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|strings|termios|time|unistd|wchar|sys/(file|ioctl|mman|random|resource|stat|statfs|statvfs|time|types|vfs|wait))\.h>'
@@ -51,6 +52,7 @@ check_tree() {
   check tunedb "\"tunedb/[a-z0-9_]+\.h\"|$base|$LIBC|<sqlite3\.h>"
   check runtime "\"(runtime|generator)/[a-z0-9_]+\.h\"|\"runtime/base/[a-z0-9_]+\.h\"|\"tunedb/tunedb\.h\"|\"templates/[a-z0-9_/]+\.h\"|$LIBC|<dlfcn\.h>"
   check runtime/cli "\"[a-z0-9_]+\.h\"|\"runtime/ragtune\.h\"|\"runtime/cli/[a-z0-9_]+\.h\"|$LIBC|<jansson\.h>"
+  check manual "\"manual/[a-z]+\.h\"|\"runtime/cli/(option_table|absent)\.h\"|\"runtime/base/environment\.h\"|$LIBC"
   cli_own
   only generator 'include[[:space:]]*[<"](lua|lualib|lauxlib)\.h' "Lua's headers"
   only tunedb 'include[[:space:]]*[<"]sqlite3\.h' "SQLite's header"
@@ -108,6 +110,8 @@ self_test() {
   plant runtime/cli/main.c '#include "runtime/base/file.h"' 'runtime/cli may not include'
   plant runtime/cli/main.c '#include "context.h"' 'runtime/cli may not include "context.h"'
   plant runtime/cli/main.c '#include "../context.h"' 'runtime/cli may not include'
+  plant manual/page.c '#include "runtime/context.h"' 'manual may not include'
+  plant runtime/cli/main.c '#include "manual/manual.h"' 'runtime/cli may not include'
   plant generator/op.c '#include <dlfcn.h>' 'generator may not include <dlfcn.h>'
   plant tunedb/open.c 'static void *f(void) { return dlopen ("x", 1); }' 'only runtime may have dlopen'
   plant runtime/cli/main.c 'void *g = dlmopen(0, "x", 1);' 'only runtime may have dlopen'

@@ -22,6 +22,13 @@ const rgt__verb_entry rgt__verb_table[RGT_N_VERBS] = {
   [RGT_VERB_ENV]     = {"env", "env [--db FILE]", "devices, compilers, versions, files, environment variables"},
 };
 
+const char *const rgt__exit_table[RGT_N_EXITS] = {
+  [RGT_EXIT_DONE]         = "done",
+  [RGT_EXIT_NO]           = "the answer is no (a variant is wrong, nothing is feasible), or the search was interrupted",
+  [RGT_EXIT_USAGE]        = "usage",
+  [RGT_EXIT_SURROUNDINGS] = "the surroundings (no device, no compiler, a file)",
+};
+
 const rgt__option rgt__option_table[] = {
   {"--in", "N", "features of x", RGT_OPTION_INTEGER, OP, AT(n_in), 1, RGT_DIM_MAX, "The op"},
   {"--hidden", "N", "features between the two layers of an MLP; without it: one linear layer", RGT_OPTION_INTEGER, OP, AT(n_hidden), 1, RGT_DIM_MAX, NULL},

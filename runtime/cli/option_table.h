@@ -36,4 +36,7 @@ extern const rgt__option rgt__option_table[];
 extern const size_t rgt__option_table_n;
 extern const rgt__verb_entry rgt__verb_table[RGT_N_VERBS];
 
+#define RGT_N_EXITS (RGT_EXIT_SURROUNDINGS + 1)
+extern const char *const rgt__exit_table[RGT_N_EXITS]; /* what each exit status means */
+
 #endif

@@ -15,8 +15,9 @@ static void program_help(FILE *file) {
   fputs("\nOP is --in N [--hidden N] [--out N] --groups N [--dtype T] [--act A] [--bias B] [--layout L] [--index-type I],\n"
         "or --op TEXT such as mlp:10-20-5:g3:f32:relu:b12:nk:i64.\n"
         "ragtune VERB --help lists the verb's options; ragtune --version names the version.\n\n"
-        "Exit status: 0 done; 1 the answer is no, or the search was interrupted; 2 usage; 3 the surroundings.\n",
+        "Exit status:\n",
         file);
+  for (int i = 0; i < RGT_N_EXITS; i++) fprintf(file, "  %d  %s\n", i, rgt__exit_table[i]);
 }
 
 static void range(const rgt__option *e, FILE *file) {
