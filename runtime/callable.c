@@ -46,9 +46,12 @@ static rgt_status run_candidate(void *self, rgt__device *device, const rgt_kargs
   rgt_status status = RGT_OK;
   c->n_runs++;
   if (plan.workspace_bytes > 0) status = poisoned_workspace(device, (size_t)plan.workspace_bytes, &workspace, err);
-  if (status == RGT_OK)
+  if (status == RGT_OK) {
+    if (c->watch) c->watch->enter(c->watch->user, candidate, RGT_WORKER_VERIFYING);
     status = device->ops->launch(device, candidate->module, &candidate->program, &plan, k, workspace, device->stream, err);
-  if (status == RGT_OK) status = device->ops->sync(device, device->stream, err);
+    if (status == RGT_OK) status = device->ops->sync(device, device->stream, err);
+    if (c->watch) c->watch->leave(c->watch->user);
+  }
   device->ops->mem_free(device, workspace);
   return status;
 }

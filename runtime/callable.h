@@ -4,13 +4,23 @@
 
 #include "runtime/candidate.h"
 #include "runtime/verify.h"
+#include "runtime/worker_journal.h"
+
+/* Told before and after a candidate's own code runs: a worker's journal. */
+typedef struct rgt__watch {
+  void *user;
+  void (*enter)(void *user, const rgt__candidate *c, rgt__worker_phase phase);
+  void (*leave)(void *user);
+  int guards; /* verification's memory lies between unreadable pages: it is a process that may die */
+} rgt__watch;
 
 /* A loaded candidate. It takes its workspace anew for each run, filled with 0xFF; where the program's `valid` is false for the
  * call's rows and groups the built-in kernel runs, as it would in dispatch. */
 typedef struct rgt__candidate_callable {
   rgt__candidate *candidate;
   rgt_weight_form form;
-  int n_runs; /* of the candidate's own program: 0 after verification means that nothing of it was verified */
+  const rgt__watch *watch; /* NULL: nobody is told */
+  int n_runs;              /* of the candidate's own program: 0 after verification means that nothing of it was verified */
 } rgt__candidate_callable;
 rgt__callable rgt__callable_candidate(rgt__candidate_callable *self, rgt__device *device);
 

@@ -103,7 +103,7 @@ rgt_status rgt__candidate_load(const rgt__candidate_maker *m, rgt__candidate *c,
   rgt__device *d = m->device;
   if (c->entry.path[0]) {
     rgt_status status = d->ops->load(d, c->entry.path, NULL, 0, &c->program, &c->module, err);
-    if (status != RGT_EIO) return status;
+    if (status != RGT_EIO || !c->source) return status;
     /* The file went away since it was found (another process may clear the cache), or its folder allows no execution. */
     status = compile_now(m, c, err);
     if (status != RGT_OK) return status;

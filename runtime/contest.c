@@ -85,6 +85,8 @@ static rgt_status few(rgt__contest *c, const int *order, int n, rgt__error *err)
   for (int i = 0; i < n; i++) batch[i + 1] = c->entrants[order[i]].candidate;
   rgt_status status = c->worker->ops->round(c->worker, batch, n + 2, samples, err);
   if (status != RGT_OK) return status;
+  if (c->baseline->outcome != RGT_TRIAL_OK)
+    return rgt__error_set(err, RGT_ECRASH, "the default variant %s: %s", c->baseline->text, c->baseline->reason);
   if (samples[0].call_ps < 0 || samples[n + 1].call_ps < 0)
     return rgt__error_set(err, RGT_EINTERNAL, "the default variant is not valid for this problem");
   double default_ps = ((double)samples[0].call_ps + (double)samples[n + 1].call_ps) / 2;

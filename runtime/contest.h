@@ -12,7 +12,7 @@ typedef struct rgt__entrant {
   rgt__candidate *candidate;
   int index;    /* the caller's number for it */
   int alive;    /* still in the rounds */
-  int unusable; /* program not valid for the problem, or its workspace does not fit */
+  int unusable; /* program not valid for the problem, its workspace does not fit, or its candidate has an outcome */
   int n;
   int64_t *time_ps;   /* [RGT_CONTEST_ROUNDS_MAX], owned */
   int64_t *ratio_ppm; /* to the default, of samples next to each other */
@@ -40,7 +40,7 @@ rgt_status rgt__contest_open(rgt__worker *w, rgt__candidate *baseline, rgt__cand
 void rgt__contest_close(rgt__contest *c);
 /* rgt__contest_rounds -- n more rounds of those alive, each in a new order, a sample of the default before and after every few
  * of them. stop is asked before each batch of few. RGT_EINTERRUPTED when it says so; samples so far are kept. with_loop: one
- * sample of the plain loop a round. */
+ * sample of the plain loop a round. One that crashes or does not end is left out, with its outcome; RGT_ECRASH: the default. */
 typedef int (*rgt__contest_stop)(void *user);
 rgt_status rgt__contest_rounds(rgt__contest *c, int n, int with_loop, rgt__contest_stop stop, void *user, rgt__error *err);
 /* rgt__contest_drop -- ends those whose ratio's low end is above `factor` times the smallest median ratio. Returns how many are

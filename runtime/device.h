@@ -106,6 +106,8 @@ typedef struct rgt__device_options {
   const rgt__environment *env; /* borrowed, outlives the device */
   int threads;                 /* 0: RAGTUNE_THREADS or the affinity */
   int ordinal;                 /* of CUDA devices */
+  int in_worker;               /* in ragtune-worker: compilers stay in its process group, which its parent ends */
+  size_t compiler_memory;      /* bytes that a process of a compiler may take; 0: no limit */
 } rgt__device_options;
 
 struct rgt__device { /* first member of each device's own struct */

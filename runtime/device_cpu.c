@@ -286,6 +286,8 @@ rgt_status rgt__device_cpu_open(const rgt__device_options *o, rgt__device **out,
   rgt__cpu_class(&info->target, rgt__pool_affinity(), info->class_text, sizeof info->class_text);
   info->free_bytes = free_memory();
   rgt__cpu_compiler_find(o->env, &c->compiler);
+  c->compiler.memory_bytes = o->compiler_memory;
+  c->compiler.same_group = o->in_worker;
   *out = &c->base;
   return RGT_OK;
 }

@@ -462,7 +462,7 @@ typedef struct rgt_case {
 
 typedef struct rgt_verdict {
   const char *variant; /* borrowed for the callback */
-  rgt_outcome outcome; /* RGT_TRIAL_OK, _INFEASIBLE, _COMPILE_ERROR, _WRONG */
+  rgt_outcome outcome;
   const char *pass;    /* where it failed: "exact", "bound", "case", "poison", "masked", "canary", "permute", "status" */
   int64_t row, column; /* of the first wrong element, -1 if it is no single element */
   double value, expected, bound;
@@ -482,8 +482,9 @@ typedef struct rgt_verify_options {
 } rgt_verify_options;
 
 /* rgt_verify -- every variant against the float64 reference: exact pass, bound pass, poison, canaries, masked rows, and the
- * metamorphic rule, and on `data` where it is given. Each verdict goes to fn (non-zero stops).
- * Returns RGT_OK (all right), RGT_EWRONG (some wrong), RGT_EINVAL, RGT_ETEMPLATE, RGT_ENOCOMPILER, RGT_EINTERRUPTED. */
+ * metamorphic rule, and on `data` where it is given; in a child, ragtune-worker, where it is found, with unreadable pages
+ * around every buffer on the CPU. Each verdict goes to fn (non-zero stops). Returns RGT_OK (all right), RGT_EWRONG (some
+ * wrong), else RGT_ECRASH (some crashed), RGT_ETIMEOUT, RGT_EINVAL, RGT_ETEMPLATE, RGT_ENOCOMPILER, RGT_EINTERRUPTED. */
 RGT_API rgt_status rgt_verify(rgt_op *op, const rgt_verify_options *options, rgt_verify_fn fn, void *user);
 
 /* rgt_round -- float to the storage type and back to what it holds; for callers that make 16-bit data.

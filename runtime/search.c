@@ -61,11 +61,13 @@ static rgt_status run_wave(rgt__search *s, const int *indices, int n, rgt__error
   int usable[RGT_SEARCH_WAVE], n_usable = 0;
   for (int i = 0; i < n; i++) {
     if (rgt__search_stopped(s)) return RGT_EINTERRUPTED;
+    if (stop_now(s)) break; /* some may have run into their time limits */
     rgt__search_report(s, RGT_PHASE_VERIFY, s->n_done + i, s->setup->n, s->setup->all[indices[i]].candidate.text);
-    rgt_status status = rgt__search_check(s, indices[i], 0, err);
-    if (status == RGT_EWRONG || status == RGT_EINFEASIBLE) {
+    rgt_outcome outcome = RGT_TRIAL_OK;
+    rgt_status status = rgt__search_check(s, indices[i], 0, &outcome, err);
+    if (status == RGT_OK && outcome != RGT_TRIAL_OK) {
       const rgt__candidate *c = &s->setup->all[indices[i]].candidate;
-      status = rgt__search_store_failure(s, indices[i], c->outcome, c->reason, err);
+      status = rgt__search_store_failure(s, indices[i], outcome, c->reason, err);
     } else if (status == RGT_OK) {
       candidates[n_usable] = &s->setup->all[indices[i]].candidate;
       usable[n_usable++] = indices[i];
@@ -91,7 +93,7 @@ static rgt_status run_waves(rgt__search *s, rgt__error *err) {
   int wave[RGT_SEARCH_WAVE], n = 0;
   for (int i = 0; i < s->setup->n; i++) {
     if (!s->done[i] && i != s->setup->default_index) {
-      if (s->setup->all[i].candidate.outcome != RGT_TRIAL_OK && s->setup->all[i].candidate.outcome != RGT_TRIAL_WRONG) {
+      if (s->setup->all[i].candidate.outcome != RGT_TRIAL_OK) {
         rgt_status status =
             rgt__search_store_failure(s, i, s->setup->all[i].candidate.outcome, s->setup->all[i].candidate.reason, err);
         if (status != RGT_OK) return status;
@@ -111,26 +113,28 @@ static rgt_status run_waves(rgt__search *s, rgt__error *err) {
 
 /* ---- the whole ---- */
 
+static rgt_status default_fails(rgt__search *s, int *usable, rgt__error *err) {
+  int d = s->setup->default_index;
+  const rgt__candidate *c = &s->setup->all[d].candidate;
+  *usable = 0;
+  s->result->status = RGT_EINFEASIBLE;
+  snprintf(s->result->reason, sizeof s->result->reason, "the default variant %.60s: %.150s", c->text, c->reason);
+  return s->done[d] ? rgt__search_store_change(s, d, err) : rgt__search_store_failure(s, d, c->outcome, c->reason, err);
+}
+
 /* The default must be right and not too slow: everything is measured against it. Fills the result's status and reason if not.
  */
 static rgt_status try_default(rgt__search *s, int *usable, rgt__error *err) {
   int d = s->setup->default_index;
   rgt__candidate *c = &s->setup->all[d].candidate;
   rgt__worker_sample sample = {0, 0};
-  *usable = 0;
-  s->result->status = RGT_EINFEASIBLE;
-  if (c->outcome != RGT_TRIAL_OK) {
-    snprintf(s->result->reason, sizeof s->result->reason, "the default variant %.60s: %.150s", c->text, c->reason);
-    return rgt__search_store_failure(s, d, c->outcome, c->reason, err);
-  }
-  rgt_status status = rgt__search_check(s, d, 1, err);
-  if (status == RGT_EWRONG || status == RGT_EINFEASIBLE) {
-    snprintf(s->result->reason, sizeof s->result->reason, "the default variant %.60s: %.150s", c->text, c->reason);
-    return rgt__search_store_failure(s, d, c->outcome, c->reason, err);
-  }
-  if (status == RGT_OK) status = s->setup->worker->ops->round(s->setup->worker, &c, 1, &sample, err);
+  rgt_outcome outcome = RGT_TRIAL_OK;
+  rgt_status status = rgt__search_check(s, d, 1, &outcome, err);
+  if (status == RGT_OK && outcome == RGT_TRIAL_OK) status = s->setup->worker->ops->round(s->setup->worker, &c, 1, &sample, err);
   if (status != RGT_OK) return status;
+  if (c->outcome != RGT_TRIAL_OK) return default_fails(s, usable, err);
   if (sample.call_ps < 0 || sample.call_ps > SLOW_CALL_PS) {
+    *usable = 0;
     s->result->status = RGT_ESIZE;
     snprintf(s->result->reason, sizeof s->result->reason,
              "a call of the default variant takes %.1f s, over 2 s, or its workspace does not fit",
@@ -140,6 +144,16 @@ static rgt_status try_default(rgt__search *s, int *usable, rgt__error *err) {
   s->result->status = RGT_OK;
   *usable = 1;
   return RGT_OK;
+}
+
+/* One that did not end with many rows may with fewer: it gets another chance with each signature. */
+static void forgive_timeouts(rgt__search *s) {
+  for (int i = 0; i < s->setup->n; i++) {
+    rgt__searched *c = &s->setup->all[i];
+    if (c->candidate.outcome != RGT_TRIAL_TIMED_OUT || !c->bound_checked) continue;
+    c->candidate.outcome = RGT_TRIAL_OK;
+    c->candidate.reason[0] = 0;
+  }
 }
 
 static void conditions(char *text, size_t size) {
@@ -192,12 +206,15 @@ rgt_status rgt__search_run(const rgt__search_setup *setup, int64_t bucket, rgt_s
   rgt__search s = {.setup = setup, .result = result, .bucket = bucket, .deadline_s = deadline_s};
   rgt__worker_task task = task_of(&s, skew, index);
   finalists->n = 0;
+  forgive_timeouts(&s);
   rgt_status status = begin(&s, skew, text, err);
   if (status == RGT_OK) status = rgt__search_take_up(&s, err);
   if (status == RGT_OK) status = setup->worker->ops->begin(setup->worker, &task, err);
   if (status == RGT_OK) status = try_default(&s, &usable, err);
   if (status == RGT_OK && usable) status = run_waves(&s, err);
   if (status == RGT_OK && usable) status = rgt__search_run_duel(&s, finalists, err);
+  if (status == RGT_ECRASH && setup->all[setup->default_index].candidate.outcome != RGT_TRIAL_OK)
+    status = default_fails(&s, &usable, err); /* in a contest, after it was found right */
   if (status == RGT_EINTERRUPTED) {
     result->status = RGT_EINTERRUPTED;
     snprintf(result->reason, sizeof result->reason, "stopped after %d of %d variants; the next run goes on from there",
@@ -215,5 +232,6 @@ rgt_status rgt__search_rematch(const rgt__search_setup *setup, int64_t bucket, r
   rgt_status status = begin(&s, skew, text, err);
   if (status == RGT_OK) status = setup->worker->ops->begin(setup->worker, &task, err);
   if (status == RGT_OK) status = rgt__search_duel_again(&s, finalists, err);
+  if (status == RGT_ECRASH && setup->all[setup->default_index].candidate.outcome != RGT_TRIAL_OK) status = RGT_OK;
   return end(&s, status);
 }

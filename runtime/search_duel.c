@@ -38,14 +38,11 @@ static rgt_status checked_finalists(rgt__search *s, int out[RGT_SEARCH_FINALISTS
     int all_right = 1;
     *n = finalists(s, out);
     for (int i = 0; i < *n && all_right; i++) {
-      rgt_status status = rgt__search_check(s, out[i], 1, err);
-      if (status == RGT_EWRONG) {
+      rgt_outcome outcome = RGT_TRIAL_OK;
+      rgt_status status = rgt__search_check(s, out[i], 1, &outcome, err);
+      if (status == RGT_OK && outcome != RGT_TRIAL_OK) {
         all_right = 0;
-        s->result->n_ok--;
-        s->result->n_wrong++;
-        rgt__search_texts texts;
-        rgt__tunedb_trial t = rgt__search_trial_of(s, out[i], &texts);
-        status = rgt__search_store(s, &t, 1, err);
+        status = rgt__search_store_change(s, out[i], err);
       }
       if (status != RGT_OK) return status;
     }

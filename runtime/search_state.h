@@ -33,12 +33,14 @@ rgt__tunedb_trial rgt__search_trial_of(const rgt__search *s, int i, rgt__search_
 rgt_status rgt__search_store(rgt__search *s, const rgt__tunedb_trial *trials, int n, rgt__error *err);
 void rgt__search_mark_done(rgt__search *s, int i, rgt_outcome outcome);
 rgt_status rgt__search_store_failure(rgt__search *s, int i, rgt_outcome outcome, const char *reason, rgt__error *err);
+/* rgt__search_store_change -- a candidate that was measured, and has another outcome now. */
+rgt_status rgt__search_store_change(rgt__search *s, int i, rgt__error *err);
 rgt_status rgt__search_store_contest(rgt__search *s, const rgt__contest *c, int final, rgt__error *err);
 rgt_status rgt__search_take_up(rgt__search *s, rgt__error *err); /* what an unfinished search left */
 
-/* search_check.c -- verifies candidate i; exact: both passes, for finalists. RGT_OK; RGT_EWRONG or RGT_EINFEASIBLE with outcome
- * and reason in the candidate. */
-rgt_status rgt__search_check(rgt__search *s, int i, int exact, rgt__error *err);
+/* search_check.c -- verifies candidate i; exact: both passes, for finalists. RGT_OK: *outcome says what came out, and where it
+ * is not RGT_TRIAL_OK the candidate has it, with a reason. */
+rgt_status rgt__search_check(rgt__search *s, int i, int exact, rgt_outcome *outcome, rgt__error *err);
 
 /* search_duel.c -- the best of all waves against each other and the default, until the best by what is known then have all been
  * in a duel; and the same finalists once more. */

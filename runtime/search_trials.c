@@ -51,19 +51,19 @@ rgt_status rgt__search_store(rgt__search *s, const rgt__tunedb_trial *trials, in
   return status;
 }
 
-static void count_outcome(rgt__search *s, rgt_outcome outcome) {
+static int *count_of(rgt__search *s, rgt_outcome outcome) {
   rgt_tune_result *r = s->result;
-  r->n_tried++;
   int *const counts[RGT_N_OUTCOMES] = {&r->n_ok,    &r->n_infeasible, &r->n_compile_error,
                                        &r->n_wrong, &r->n_crashed,    &r->n_timed_out};
-  ++*counts[outcome];
+  return counts[outcome];
 }
 
 void rgt__search_mark_done(rgt__search *s, int i, rgt_outcome outcome) {
   if (s->done[i]) return;
   s->done[i] = 1;
   s->n_done++;
-  count_outcome(s, outcome);
+  s->result->n_tried++;
+  ++*count_of(s, outcome);
 }
 
 rgt_status rgt__search_store_failure(rgt__search *s, int i, rgt_outcome outcome, const char *reason, rgt__error *err) {
@@ -72,6 +72,17 @@ rgt_status rgt__search_store_failure(rgt__search *s, int i, rgt_outcome outcome,
   t.outcome = outcome;
   t.reason = reason;
   rgt__search_mark_done(s, i, outcome);
+  return rgt__search_store(s, &t, 1, err);
+}
+
+rgt_status rgt__search_store_change(rgt__search *s, int i, rgt__error *err) {
+  rgt__search_texts texts;
+  rgt__tunedb_trial t = rgt__search_trial_of(s, i, &texts);
+  if (s->done[i]) {
+    --*count_of(s, RGT_TRIAL_OK);
+    ++*count_of(s, t.outcome);
+  }
+  rgt__search_mark_done(s, i, t.outcome);
   return rgt__search_store(s, &t, 1, err);
 }
 
@@ -92,6 +103,11 @@ rgt_status rgt__search_store_contest(rgt__search *s, const rgt__contest *c, int 
     rgt__score score;
     int index = c->entrants[i].index;
     trials[n] = rgt__search_trial_of(s, index, &texts[n]);
+    if (s->setup->all[index].candidate.outcome != RGT_TRIAL_OK) { /* in the contest: it crashed, or did not end */
+      rgt_status status = rgt__search_store_change(s, index, err);
+      if (status != RGT_OK) return status;
+      continue;
+    }
     if (c->entrants[i].unusable) {
       trials[n].outcome = RGT_TRIAL_INFEASIBLE;
       trials[n].reason = "not valid for this number of rows and groups, or its workspace does not fit";

@@ -234,6 +234,8 @@ rgt_status rgt_tune(rgt_op *op, const rgt_tune_options *options, rgt_tune_result
     if (hits[i]) results[i].status = RGT_OK;
     n_hits += hits[i];
   }
+  t.stop.flag = t.o.stop;
+  t.ctx->device->stop = &t.stop;
   if (status == RGT_OK && n_hits < t.o.n_rows) {
     status = rgt__tune_make_candidates(&t);
     if (status == RGT_OK) status = search_all(&t, hits);
@@ -243,5 +245,6 @@ rgt_status rgt_tune(rgt_op *op, const rgt_tune_options *options, rgt_tune_result
     rgt__tune_fill_work(&t);
   }
   close_tuning(&t);
+  t.ctx->device->stop = NULL;
   return status;
 }

@@ -77,12 +77,16 @@ static int compiled_one(void *user, int i) {
   return rgt__tune_stopped(t) || out_of_compile_time(t);
 }
 
+static int has_outcome(const rgt__candidate *c) {
+  return c->outcome != RGT_TRIAL_OK || c->entry.path[0] || c->entry.code;
+}
+
 /* Keeps the candidates that were compiled, or failed to be. */
 static void drop_uncompiled(rgt__tuning *t) {
   int n = 0;
   for (int i = 0; i < t->n; i++) {
     rgt__candidate *c = &t->all[i].candidate;
-    if (c->outcome != RGT_TRIAL_OK || c->entry.path[0] || c->entry.code) {
+    if (has_outcome(c)) {
       if (i == t->default_index) t->default_index = n;
       t->all[n++] = t->all[i];
     } else {
@@ -101,13 +105,16 @@ static rgt_status compile_all(rgt__tuning *t) {
   rgt__candidate *list = rgt__alloc_zero((size_t)t->n, sizeof *list);
   if (!list) return rgt__error_nomem(&t->ctx->error, (size_t)t->n * sizeof *list);
   for (int i = 0; i < t->n; i++) list[i] = t->all[i].candidate;
+  t->stop.deadline_s = t->started_s + COMPILE_SHARE * t->budget_s;
   rgt_status status =
       rgt__candidate_compile_all(&t->maker, list, t->n, rgt__pool_affinity(), 0, compiled_one, t, &t->ctx->error);
+  t->stop.deadline_s = 0;
   for (int i = 0; i < t->n; i++) t->all[i].candidate = list[i];
   rgt__free(list);
-  if (status == RGT_EINTERRUPTED && !rgt__tune_stopped(t)) {
-    drop_uncompiled(t);
-    return RGT_OK;
+  rgt__candidate *fallback = &t->all[t->default_index].candidate;
+  if (status == RGT_EINTERRUPTED && !rgt__tune_stopped(t)) { /* the default is needed whatever the budget */
+    status = has_outcome(fallback) ? RGT_OK : rgt__candidate_compile(&t->maker, fallback, 0, &t->ctx->error);
+    if (status == RGT_OK) drop_uncompiled(t);
   }
   if (status == RGT_EINTERRUPTED)
     rgt__error_set(&t->ctx->error, status, "stopped while compiling: %d of %d variants are in the code cache", t->n_compiled,
@@ -119,8 +126,9 @@ rgt_status rgt__tune_make_candidates(rgt__tuning *t) {
   rgt_ctx *ctx = t->ctx;
   rgt_status status = rgt__tune_enumerate(t);
   if (status == RGT_OK) status = rgt__context_toolchain(ctx, &t->maker.toolchain);
+  if (status == RGT_OK) status = rgt__worker_open(&t->maker, &t->op->desc, NULL, 1, 0, &t->worker, &ctx->error);
+  if (status == RGT_EINTERRUPTED) rgt__error_set(&ctx->error, status, "stopped while compiling: nothing is compiled yet");
   if (status == RGT_OK) status = render_all(t);
   if (status == RGT_OK) status = compile_all(t);
-  if (status == RGT_OK) status = rgt__worker_open_local(&t->maker, &t->op->desc, NULL, 1, 0, &t->worker, &ctx->error);
   return status;
 }

@@ -15,6 +15,7 @@ typedef struct rgt__tuning {
   rgt__tunedb *db, *scratch; /* scratch: in memory, once the file could not be written */
   rgt__candidate_maker maker;
   rgt__worker *worker;
+  rgt__stop stop; /* the device's, while this call lasts */
   rgt__searched *all;
   int n, default_index;
   int n_compiled;

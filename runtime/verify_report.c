@@ -8,6 +8,7 @@
 #include "runtime/inspect.h"
 #include "runtime/prepare.h"
 #include "runtime/thread_pool.h"
+#include "runtime/worker.h"
 
 typedef struct verifying {
   rgt_op *op;
@@ -15,12 +16,12 @@ typedef struct verifying {
   rgt_verify_fn fn;
   void *user;
   rgt__inspect in;
-  rgt__verify *verify;
+  rgt__worker *worker;
   rgt__candidate *c;       /* [space.n], or [2 * space.n] where each is followed by its relu twin */
   unsigned char *compiled; /* as many */
   int next;                /* variant to verify next */
   rgt_status status;       /* of verifying */
-  int n_wrong;
+  int n_wrong, n_crashed, n_timed_out;
 } verifying;
 
 static int needs_twin(const rgt_op *op) {
@@ -41,33 +42,38 @@ static int tell(verifying *v, const char *variant, rgt_outcome outcome, const rg
                          .error_share = r->error_share,
                          .reason = reason};
   if (outcome == RGT_TRIAL_WRONG) v->n_wrong++;
+  if (outcome == RGT_TRIAL_CRASHED) v->n_crashed++;
+  if (outcome == RGT_TRIAL_TIMED_OUT) v->n_timed_out++;
   return v->fn(v->user, &verdict);
 }
 
-static rgt_status both_passes(verifying *v, const rgt__callable *bound, const rgt__callable *exact, const rgt__numeric *numeric,
-                              rgt__verify_result *r) {
-  rgt_status status = rgt__verify_bound(v->verify, bound, numeric, r, &v->op->ctx->error);
+static rgt_status both_passes(rgt__verify *verify, const rgt__callable *bound, const rgt__callable *exact,
+                              const rgt__numeric *numeric, rgt__verify_result *r, rgt__error *err) {
+  rgt_status status = rgt__verify_bound(verify, bound, numeric, r, err);
   if (status != RGT_OK || r->status != RGT_OK) return status;
   double share = r->error_share;
-  status = rgt__verify_exact(v->verify, exact, r, &v->op->ctx->error);
+  status = rgt__verify_exact(verify, exact, r, err);
   if (status == RGT_OK && r->status == RGT_OK) r->error_share = share;
   return status;
 }
 
-/* The built-in kernel has the default variant's bits, so its numeric facts too. */
-static rgt_status verify_builtin(verifying *v) {
+/* The built-in kernel has the default variant's bits, so its numeric facts too. It is the library's own, and runs here. */
+static rgt_status verify_builtin(verifying *v, const rgt__verify_plan *plan) {
   rgt__variant fallback;
   rgt__numeric numeric;
   rgt__verify_result r;
+  rgt__verify *verify = NULL;
+  rgt__error *err = &v->op->ctx->error;
   rgt_op_desc relu = rgt__op_relu_twin(&v->op->desc);
   rgt__builtin_callable plain = {&v->op->desc, v->op->options.weight_form}, twin = {&relu, v->op->options.weight_form};
   rgt__callable bound = rgt__callable_builtin(&plain, v->op->ctx->device),
                 exact = rgt__callable_builtin(&twin, v->op->ctx->device);
-  rgt_status status = rgt__prepare_default(v->op, "cpu", &fallback);
-  if (status == RGT_OK)
-    status = rgt__variant_numeric(v->in.maker.families, &fallback, &v->op->desc, &numeric, &v->op->ctx->error);
+  rgt_status status = rgt__verify_open(plan, &verify, err);
+  if (status == RGT_OK) status = rgt__prepare_default(v->op, "cpu", &fallback);
+  if (status == RGT_OK) status = rgt__variant_numeric(v->in.maker.families, &fallback, &v->op->desc, &numeric, err);
   memset(&r, 0, sizeof r);
-  if (status == RGT_OK) status = both_passes(v, &bound, needs_twin(v->op) ? &exact : &bound, &numeric, &r);
+  if (status == RGT_OK) status = both_passes(verify, &bound, needs_twin(v->op) ? &exact : &bound, &numeric, &r, err);
+  rgt__verify_free(verify);
   if (status != RGT_OK) return status;
   return tell(v, "builtin", r.status == RGT_OK ? RGT_TRIAL_OK : RGT_TRIAL_WRONG, &r, r.reason) ? RGT_EINTERRUPTED : RGT_OK;
 }
@@ -93,24 +99,18 @@ static rgt_status render_all(verifying *v) {
 }
 
 static rgt_status verify_candidate(verifying *v, rgt__candidate *c, rgt__candidate *twin) {
-  rgt__device *d = v->in.device;
+  rgt__error *err = &v->op->ctx->error;
   rgt__verify_result r;
   memset(&r, 0, sizeof r);
   const rgt__candidate *failed = c->outcome != RGT_TRIAL_OK ? c : twin->outcome != RGT_TRIAL_OK ? twin : NULL;
   if (failed) return tell(v, c->text, failed->outcome, NULL, failed->reason) ? RGT_EINTERRUPTED : RGT_OK;
-  rgt_status status = rgt__candidate_load(&v->in.maker, c, &v->op->ctx->error);
-  if (status == RGT_OK) status = rgt__candidate_load(&v->in.maker, twin, &v->op->ctx->error);
-  rgt__candidate_callable own = {.candidate = c, .form = v->in.maker.facts.form},
-                          exact = {.candidate = twin, .form = v->in.maker.facts.form};
-  rgt__callable call = rgt__callable_candidate(&own, d), call_exact = rgt__callable_candidate(&exact, d);
-  if (status == RGT_OK) status = both_passes(v, &call, &call_exact, &c->numeric, &r);
-  rgt__candidate_unload(d, c);
-  rgt__candidate_unload(d, twin);
+  rgt_status status = v->worker->ops->check(v->worker, c, twin, &r, err);
+  v->worker->ops->forget(v->worker, c);
+  v->worker->ops->forget(v->worker, twin);
+  if (c->outcome != RGT_TRIAL_OK) /* it took its process with it */
+    return tell(v, c->text, c->outcome, NULL, c->reason) ? RGT_EINTERRUPTED : RGT_OK;
+  if (status == RGT_EINFEASIBLE) return tell(v, c->text, RGT_TRIAL_INFEASIBLE, NULL, err->text) ? RGT_EINTERRUPTED : RGT_OK;
   if (status != RGT_OK) return status;
-  if (own.n_runs == 0)
-    return tell(v, c->text, RGT_TRIAL_INFEASIBLE, NULL, "its program is not valid for any problem that would verify it")
-               ? RGT_EINTERRUPTED
-               : RGT_OK;
   return tell(v, c->text, r.status == RGT_OK ? RGT_TRIAL_OK : RGT_TRIAL_WRONG, &r, r.reason) ? RGT_EINTERRUPTED : RGT_OK;
 }
 
@@ -128,14 +128,36 @@ static int compiled_one(void *user, int i) {
   return v->status != RGT_OK;
 }
 
-static rgt_status verify_variants(verifying *v) {
+/* In a child where there is a worker; else here, where a variant that crashes takes the program with it. */
+static rgt_status open_worker(verifying *v, const rgt__verify_plan *plan) {
+  rgt_ctx *ctx = v->op->ctx;
+  rgt_status status = rgt__worker_open(&v->in.maker, &plan->op, plan->data, plan->seed, plan->rows, &v->worker, &ctx->error);
+  if (status != RGT_ENOWORKER) return status;
+  rgt__context_log(ctx, RGT_LOG_WARNING, "%s; variants are run in this process", ctx->error.text);
+  return rgt__worker_open_local(&v->in.maker, &plan->op, plan->data, plan->seed, plan->rows, &v->worker, &ctx->error);
+}
+
+static rgt_status verify_variants(verifying *v, const rgt__verify_plan *plan) {
   int n = v->in.space.n * per_variant(v);
-  rgt_status status = render_all(v);
+  rgt_status status = open_worker(v, plan);
+  if (status == RGT_OK) status = render_all(v);
   if (status != RGT_OK) return status;
   v->compiled = rgt__alloc_zero((size_t)n + 1, 1);
   if (!v->compiled) return rgt__error_nomem(&v->op->ctx->error, (size_t)n);
   status = rgt__candidate_compile_all(&v->in.maker, v->c, n, rgt__pool_affinity(), 0, compiled_one, v, &v->op->ctx->error);
   return v->status != RGT_OK ? v->status : status;
+}
+
+static rgt_status sum_up(const verifying *v) {
+  rgt__error *err = &v->op->ctx->error;
+  if (v->n_wrong > 0)
+    return rgt__error_set(err, RGT_EWRONG, "%d variant%s wrong", v->n_wrong, v->n_wrong == 1 ? " is" : "s are");
+  if (v->n_crashed > 0)
+    return rgt__error_set(err, RGT_ECRASH, "%d variant%s crashed", v->n_crashed, v->n_crashed == 1 ? "" : "s");
+  if (v->n_timed_out > 0)
+    return rgt__error_set(err, RGT_ETIMEOUT, "%d variant%s did not end in time", v->n_timed_out,
+                          v->n_timed_out == 1 ? "" : "s");
+  return RGT_OK;
 }
 
 rgt_status rgt_verify(rgt_op *op, const rgt_verify_options *options, rgt_verify_fn fn, void *user) {
@@ -160,14 +182,11 @@ rgt_status rgt_verify(rgt_op *op, const rgt_verify_options *options, rgt_verify_
                            .data = v.o->data,
                            .align_bytes = op->options.align_bytes};
   rgt_status status = rgt__inspect_open(op, NULL, builtin ? NULL : v.o->variant, v.o->sample, v.o->seed, !builtin, &v.in);
-  if (status == RGT_OK) status = rgt__verify_open(&plan, &v.verify, err);
-  if (status == RGT_OK) status = builtin ? verify_builtin(&v) : verify_variants(&v);
+  if (status == RGT_OK) status = builtin ? verify_builtin(&v, &plan) : verify_variants(&v, &plan);
+  if (v.worker) v.worker->ops->close(v.worker);
   for (int i = 0; v.c && i < v.in.space.n * per_variant(&v); i++) rgt__candidate_free(v.in.device, &v.c[i]);
   rgt__free(v.c);
   rgt__free(v.compiled);
-  rgt__verify_free(v.verify);
   rgt__inspect_close(&v.in);
-  if (status == RGT_OK && v.n_wrong > 0)
-    status = rgt__error_set(err, RGT_EWRONG, "%d variant%s wrong", v.n_wrong, v.n_wrong == 1 ? " is" : "s are");
-  return status;
+  return status == RGT_OK ? sum_up(&v) : status;
 }

@@ -7,6 +7,7 @@
 #ifndef RGT_RUNTIME_WORKER_H
 #define RGT_RUNTIME_WORKER_H
 
+#include "runtime/callable.h"
 #include "runtime/candidate.h"
 #include "runtime/problem.h"
 #include "runtime/verify.h"
@@ -67,5 +68,12 @@ rgt_status rgt__worker_open(const rgt__candidate_maker *maker, const rgt_op_desc
 /* rgt__worker_open_local -- a worker in this process, for one op. maker and device are borrowed. */
 rgt_status rgt__worker_open_local(const rgt__candidate_maker *maker, const rgt_op_desc *op, const rgt_case *data,
                                   uint64_t verify_seed, int64_t verify_rows, rgt__worker **out, rgt__error *err);
+
+/* rgt__worker_local_watch -- a local worker, which ragtune-worker has, tells `watch` (copied) what it is about to run. */
+void rgt__worker_local_watch(rgt__worker *w, const rgt__watch *watch);
+/* rgt__worker_open_process -- a worker in a child of the program at `path`: see rgt__worker_open. */
+rgt_status rgt__worker_open_process(const char *path, const rgt__candidate_maker *maker, const rgt_op_desc *op,
+                                    const rgt_case *data, uint64_t verify_seed, int64_t verify_rows, rgt__worker **out,
+                                    rgt__error *err);
 
 #endif

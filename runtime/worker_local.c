@@ -39,7 +39,25 @@ typedef struct local_worker {
   size_t stack_offset; /* bytes that a batch puts below its calls on the stack */
   batch_size *sizes;
   int n_sizes, sizes_capacity;
+  rgt__watch watch; /* enter NULL: nobody is told */
 } local_worker;
+
+static void enter(const local_worker *l, const rgt__candidate *c, rgt__worker_phase phase) {
+  if (c && l->watch.enter) l->watch.enter(l->watch.user, c, phase);
+}
+
+static void leave(const local_worker *l, const rgt__candidate *c) {
+  if (c && l->watch.enter) l->watch.leave(l->watch.user);
+}
+
+/* Loading runs what the code's authors put into its constructors. */
+static rgt_status load(const local_worker *l, rgt__candidate *c, rgt__error *err) {
+  if (c->module) return RGT_OK;
+  enter(l, c, RGT_WORKER_LOADING);
+  rgt_status status = rgt__candidate_load(l->maker, c, err);
+  leave(l, c);
+  return status;
+}
 
 static void local_end(rgt__worker *w) {
   local_worker *l = (local_worker *)w;
@@ -69,18 +87,22 @@ static rgt_status local_check(rgt__worker *w, rgt__candidate *c, rgt__candidate 
                               rgt__error *err) {
   local_worker *l = (local_worker *)w;
   rgt__device *d = l->maker->device;
-  rgt_status status = rgt__candidate_load(l->maker, c, err);
-  if (status == RGT_OK && twin) status = rgt__candidate_load(l->maker, twin, err);
+  rgt_status status = load(l, c, err);
+  if (status == RGT_OK && twin) status = load(l, twin, err);
   if (status != RGT_OK) return status;
-  rgt__candidate_callable callable = {.candidate = c, .form = l->maker->facts.form},
-                          exact = {.candidate = twin, .form = l->maker->facts.form};
+  const rgt__watch *watch = l->watch.enter ? &l->watch : NULL;
+  rgt__candidate_callable callable = {.candidate = c, .form = l->maker->facts.form, .watch = watch},
+                          exact = {.candidate = twin, .form = l->maker->facts.form, .watch = watch};
   rgt__callable run = rgt__callable_candidate(&callable, d), run_exact = rgt__callable_candidate(&exact, d);
+  int guards = watch && watch->guards && d->ops->guard;
+  if (guards) d->ops->guard(d, 1);
   status = rgt__verify_bound(l->verify, &run, &c->numeric, result, err);
   if (status == RGT_OK && result->status == RGT_OK && twin) {
     double share = result->error_share;
     status = rgt__verify_exact(l->verify, &run_exact, result, err);
     if (status == RGT_OK && result->status == RGT_OK) result->error_share = share;
   }
+  if (guards) d->ops->guard(d, 0);
   if (status == RGT_OK && result->status == RGT_OK && callable.n_runs == 0)
     status = rgt__error_set(err, RGT_EINFEASIBLE, "its program is not valid for any problem that would verify it");
   return status;
@@ -114,7 +136,10 @@ static rgt_status batch(local_worker *l, const timed *t, rgt_policy policy, int6
                         rgt__error *err) {
   one_call c = {l, t};
   *(volatile char *)__builtin_alloca(l->stack_offset + 1) = 0;
-  return rgt__batch_time(l->maker->device, policy, n_calls, call, &c, total_ps, err);
+  enter(l, t->candidate, RGT_WORKER_TIMING);
+  rgt_status status = rgt__batch_time(l->maker->device, policy, n_calls, call, &c, total_ps, err);
+  leave(l, t->candidate);
+  return status;
 }
 
 static rgt_status remember_size(local_worker *l, const rgt__candidate *c, int64_t n_calls, rgt__error *err) {
@@ -157,8 +182,10 @@ static rgt_status sample(local_worker *l, const timed *t, rgt__worker_sample *ou
   one_call c = {l, t};
   int64_t n_calls = 1, total = 0;
   rgt_status status = find_size(l, t, &n_calls, err);
+  enter(l, t->candidate, RGT_WORKER_TIMING);
   if (l->task.policy == RGT_POLICY_WARM)
     for (int64_t i = 0; i < n_calls / 3 + (n_calls > 1) && status == RGT_OK; i++) status = call(&c, d->stream, err);
+  leave(l, t->candidate);
   if (status == RGT_OK) status = batch(l, t, l->task.policy, n_calls, &total, err);
   if (status == RGT_OK) *out = (rgt__worker_sample){total / n_calls, n_calls};
   return status;
@@ -171,10 +198,10 @@ static rgt_status local_round(rgt__worker *w, rgt__candidate *const *c, int n, r
     timed t = {.candidate = c[i]};
     rgt__plan_make(&c[i]->program, &d->info, l->data.k.rows, l->data.k.groups, &t.plan);
     samples[i] = (rgt__worker_sample){-1, 0};
-    if (!t.plan.valid) continue;
+    if (c[i]->outcome != RGT_TRIAL_OK || !t.plan.valid) continue;
     rgt_status status = rgt__bench_data_workspace(d, &l->data, t.plan.workspace_bytes, err);
     if (status != RGT_OK && t.plan.workspace_bytes > SMALL_WORKSPACE) continue;
-    if (status == RGT_OK) status = rgt__candidate_load(l->maker, c[i], err);
+    if (status == RGT_OK) status = load(l, c[i], err);
     if (status == RGT_OK) status = sample(l, &t, &samples[i], err);
     if (status != RGT_OK && status != RGT_EINFEASIBLE) return status;
   }
@@ -217,6 +244,10 @@ static void local_forget(rgt__worker *w, rgt__candidate *c) {
 
 static const rgt__worker_ops local_ops = {local_begin, local_end,   local_check, local_round,
                                           local_loop,  local_close, local_place, local_forget};
+
+void rgt__worker_local_watch(rgt__worker *w, const rgt__watch *watch) {
+  ((local_worker *)w)->watch = *watch;
+}
 
 rgt_status rgt__worker_open_local(const rgt__candidate_maker *maker, const rgt_op_desc *op, const rgt_case *data,
                                   uint64_t verify_seed, int64_t verify_rows, rgt__worker **out, rgt__error *err) {

@@ -10,7 +10,7 @@ set -u
 PARTS="runtime/base generator tunedb runtime runtime/cli manual"
 
 # The C library and the kernel's own headers, by name: a library that is not listed is not included by accident.
-LIBC='<(assert|ctype|cpuid|dirent|elf|errno|fcntl|float|getopt|glob|inttypes|libgen|limits|link|locale|math|poll|pthread|sched|signal|spawn|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|strings|termios|time|unistd|wchar|sys/(file|ioctl|mman|random|resource|stat|statfs|statvfs|time|types|vfs|wait))\.h>'
+LIBC='<(assert|ctype|cpuid|dirent|elf|errno|fcntl|float|getopt|glob|inttypes|libgen|limits|link|locale|math|poll|pthread|sched|signal|spawn|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|strings|termios|time|unistd|wchar|sys/(file|ioctl|mman|random|resource|socket|stat|statfs|statvfs|time|types|vfs|wait))\.h>'
 
 # sources PART -- its C files: those of the folder itself, not of the folders below it
 sources() { find "$1" -maxdepth 1 -name '*.[ch]' | sort; }

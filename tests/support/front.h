@@ -29,11 +29,26 @@ typedef struct front {
 /* ---- the house ---- */
 
 static SCRATCH_UNUSED void front_clear_environment(void) {
-  static const char *const names[] = {
-      "RAGTUNE_DEVICE", "RAGTUNE_DB",        "RAGTUNE_CACHE", "RAGTUNE_MODE",    "RAGTUNE_THREADS",
-      "RAGTUNE_CC",     "RAGTUNE_TEMPLATES", "RAGTUNE_CPU",   "RAGTUNE_LIBCUDA", "RAGTUNE_LIBNVRTC",
-      "RAGTUNE_WORKER", "RAGTUNE_BUNDLE",    "XDG_DATA_HOME", "XDG_CACHE_HOME",  "TMPDIR"};
+  static const char *const names[] = {"RAGTUNE_DEVICE",
+                                      "RAGTUNE_DB",
+                                      "RAGTUNE_CACHE",
+                                      "RAGTUNE_MODE",
+                                      "RAGTUNE_THREADS",
+                                      "RAGTUNE_CC",
+                                      "RAGTUNE_TEMPLATES",
+                                      "RAGTUNE_CPU",
+                                      "RAGTUNE_LIBCUDA",
+                                      "RAGTUNE_LIBNVRTC",
+                                      "RAGTUNE_WORKER",
+                                      "RAGTUNE_BUNDLE",
+                                      "XDG_DATA_HOME",
+                                      "XDG_CACHE_HOME",
+                                      "TMPDIR",
+                                      "RAGTUNE_RUN_LIMIT_S",
+                                      "RAGTUNE_COMPILE_LIMIT_S",
+                                      "RAGTUNE_MEMORY_LIMIT_MIB"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) unsetenv(names[i]);
+  setenv("RAGTUNE_WORKER", RGT_WORKER, 1); /* as it is looked for beside a program, and tests lie elsewhere */
 }
 
 static SCRATCH_UNUSED void front_begin(front *f) {

@@ -1,0 +1,63 @@
+/* worker_main.c -- the program ragtune-worker: candidates are compiled and run in it, at the call of the library.
+ *
+ * Its parent gives it a socket and the journal's page, and its own process group. A thread waits for the parent's end, so that
+ * a candidate that hangs, or a compiler, does not outlive it.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/worker_child.h"
+#include "runtime/worker_message.h"
+#include "runtime/worker_serve.h"
+
+static char scratch[300];
+
+#if defined __SANITIZE_ADDRESS__
+/* Candidates that crash are the parent's affair: it wants the signal itself. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) {
+  return "handle_segv=0:handle_sigbus=0:handle_sigill=0:handle_sigfpe=0:handle_abort=0";
+}
+#endif
+
+/* Its side of the socket closes when the parent closes or ends. The main thread then ends by itself, or is busy for good. */
+static void *wait_for_parent(void *unused) {
+  struct pollfd p = {.fd = RGT_WORKER_SOCKET_FD, .events = POLLRDHUP};
+  (void)unused;
+  while (poll(&p, 1, -1) < 1) continue;
+  nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
+  if (scratch[0]) rgt__worker_sweep(scratch);
+  kill(0, SIGKILL);
+  return NULL;
+}
+
+static int usage(void) {
+  fputs("ragtune-worker " RGT_VERSION ": started by the library when it tunes or verifies; there is nothing to call it for\n",
+        stderr);
+  return 2;
+}
+
+int main(int argc, char **argv) {
+  pthread_t thread;
+  if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+    puts("ragtune-worker " RGT_VERSION);
+    return 0;
+  }
+  if (argc != 2 || strcmp(argv[1], "--serve") != 0) return usage();
+  rgt__worker_journal *journal = rgt__worker_journal_open(RGT_WORKER_JOURNAL_FD);
+  if (!journal) return usage();
+  close(RGT_WORKER_JOURNAL_FD);
+  close_range(RGT_WORKER_SOCKET_FD + 1, ~0U, 0); /* what the host left open */
+  signal(SIGINT, SIG_IGN);                       /* the terminal's: the parent decides */
+  setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+  if (pthread_create(&thread, NULL, wait_for_parent, NULL) != 0) return 1;
+  int status = rgt__worker_serve(RGT_WORKER_SOCKET_FD, journal, scratch);
+  rgt__worker_journal_close(journal);
+  return status;
+}
