@@ -60,10 +60,12 @@ static void take_entry_facts(rgt__candidate *c, int registers, int shared_bytes,
 static rgt_status compile_now(const rgt__candidate_maker *m, rgt__candidate *c, rgt__error *err) {
   rgt__compiled compiled;
   memset(&compiled, 0, sizeof compiled);
-  rgt_status status = m->device->ops->compile(m->device, c->source, c->source_bytes, &m->target, 0, &compiled, err);
+  rgt_status status = m->farm ? rgt__worker_farm_compile(m->farm, c->source, c->source_bytes, &compiled, err)
+                              : m->device->ops->compile(m->device, c->source, c->source_bytes, &m->target, 0, &compiled, err);
   c->milliseconds = compiled.milliseconds;
-  if (status == RGT_ECOMPILE || status == RGT_ETIMEOUT) {
-    set_outcome(c, status == RGT_ECOMPILE ? RGT_TRIAL_COMPILE_ERROR : RGT_TRIAL_TIMED_OUT, compiled.log);
+  if (status == RGT_ECOMPILE || status == RGT_ETIMEOUT || (status == RGT_ECRASH && compiled.log[0])) {
+    rgt_outcome outcome = status == RGT_ECOMPILE ? RGT_TRIAL_COMPILE_ERROR : RGT_TRIAL_TIMED_OUT;
+    set_outcome(c, status == RGT_ECRASH ? RGT_TRIAL_CRASHED : outcome, compiled.log);
     rgt__compiled_free(&compiled);
     return RGT_OK;
   }

@@ -5,6 +5,7 @@
 #include "generator/render.h"
 #include "runtime/code_cache.h"
 #include "runtime/device.h"
+#include "runtime/worker_farm.h"
 
 typedef struct rgt__candidate {
   rgt__variant variant;
@@ -32,6 +33,7 @@ typedef struct rgt__candidate_maker {
   rgt__code_cache *cache;
   const char *toolchain;
   rgt__render_facts facts;
+  rgt__worker_farm *farm; /* compiles; NULL: the device itself does */
 } rgt__candidate_maker;
 
 /* rgt__candidate_render -- text, numeric facts, source and program of a variant. On RGT_EINFEASIBLE (a named constraint) the
@@ -39,7 +41,8 @@ typedef struct rgt__candidate_maker {
 rgt_status rgt__candidate_render(const rgt__candidate_maker *m, const rgt__variant *v, const rgt_op_desc *op,
                                  rgt__candidate *out, rgt__error *err);
 /* rgt__candidate_compile -- from the cache, else by the compiler, and into the cache. A source that does not compile, or code
- * that spills or uses a stack frame on CUDA, is an outcome; only RGT_ENOCOMPILER, RGT_ENOMEM and RGT_EIO are returned.
+ * that spills or uses a stack frame on CUDA, is an outcome, and so is a compiler that crashes or does not end; RGT_ENOCOMPILER,
+ * RGT_ENOMEM, RGT_EIO and RGT_EINTERRUPTED (the device's stop) are returned.
  * Thread-safe for different candidates. force: compile even if cached. */
 rgt_status rgt__candidate_compile(const rgt__candidate_maker *m, rgt__candidate *c, int force, rgt__error *err);
 /* rgt__candidate_load -- into the device; RGT_OK at once where it is loaded. A cache file that cannot be loaded is compiled

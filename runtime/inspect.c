@@ -34,6 +34,8 @@ rgt_status rgt__inspect_open(rgt_op *op, const char *target, const char *variant
                                       .facts = {op->options.weight_form, op->options.align_bytes}};
   status = rgt__context_families(ctx, &out->maker.families);
   if (status == RGT_OK && needs_compiler)
+    status = rgt__worker_farm_open(out->device, &out->maker.target, &out->maker.farm, &ctx->error);
+  if (status == RGT_OK && needs_compiler)
     status = out->device->ops->toolchain(out->device, out->toolchain, sizeof out->toolchain, &ctx->error);
   rgt__variant fallback; /* an op that no family does has nothing to show */
   if (status == RGT_OK) status = rgt__prepare_default(op, out->device->ops->kind, &fallback);
@@ -46,6 +48,7 @@ rgt_status rgt__inspect_open(rgt_op *op, const char *target, const char *variant
 }
 
 void rgt__inspect_close(rgt__inspect *i) {
+  rgt__worker_farm_close(i->maker.farm);
   rgt__space_free(&i->space);
   if (i->owns_device && i->device) i->device->ops->close(i->device);
   memset(i, 0, sizeof *i);

@@ -214,6 +214,7 @@ static void close_tuning(rgt__tuning *t) {
     rgt__candidate_free(t->maker.device, &t->all[i].twin);
   }
   if (t->worker) t->worker->ops->close(t->worker);
+  rgt__worker_farm_close(t->maker.farm);
   rgt__free(t->all);
   rgt__space_free(&t->space);
   rgt__tunedb_close(t->scratch);

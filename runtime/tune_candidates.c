@@ -126,6 +126,7 @@ rgt_status rgt__tune_make_candidates(rgt__tuning *t) {
   rgt_ctx *ctx = t->ctx;
   rgt_status status = rgt__tune_enumerate(t);
   if (status == RGT_OK) status = rgt__context_toolchain(ctx, &t->maker.toolchain);
+  if (status == RGT_OK) status = rgt__worker_farm_open(ctx->device, &t->maker.target, &t->maker.farm, &ctx->error);
   if (status == RGT_OK) status = rgt__worker_open(&t->maker, &t->op->desc, NULL, 1, 0, &t->worker, &ctx->error);
   if (status == RGT_EINTERRUPTED) rgt__error_set(&ctx->error, status, "stopped while compiling: nothing is compiled yet");
   if (status == RGT_OK) status = render_all(t);
