@@ -104,7 +104,7 @@ static int compare_entries(const void *pa, const void *pb) {
 /* Several scenes: of each variant that stands in all of them its worst ratio; the others are dropped. */
 static void keep_worst(entries *list, int n_scenes) {
   int n = 0;
-  qsort(list->items, (size_t)list->n, sizeof *list->items, compare_entries);
+  if (list->n > 1) qsort(list->items, (size_t)list->n, sizeof *list->items, compare_entries);
   for (int i = 0, end; i < list->n; i = end) {
     const rgt__digest variant = list->items[i].candidate.variant;
     for (end = i + 1; end < list->n && rgt__digest_equal(&variant, &list->items[end].candidate.variant);) end++;

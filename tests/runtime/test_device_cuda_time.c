@@ -79,7 +79,14 @@ static void test_clocks(void **state) {
   (void)state;
   assert_int_equal(rgt__batch_clock(device), 0); /* it stands still: modelled */
   fake->mark_ms = 0.5f;
-  assert_int_equal(rgt__batch_clock(device), MS / 2);
+  assert_int_equal(rgt__batch_clock(device), 0); /* and so does one whose marks take time */
+  fake->clock_runs = 1;
+  int64_t least = rgt__batch_clock(device);
+  assert_true(least > 0);
+  fake->fail = FAKE_cuEventRecord; /* a clock that cannot be asked is none that runs */
+  fake->fail_at = 4;
+  fake->fail_code = 1;
+  assert_int_equal(rgt__batch_clock(device), 0);
 }
 
 static void test_warm(void **state) {

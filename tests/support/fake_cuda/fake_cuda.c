@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -636,6 +637,15 @@ EXPORT int cuEventDestroy_v2(void *event) {
   return end(OK);
 }
 
+static float host_ms(void) {
+  static struct timespec first;
+  struct timespec t;
+  if (!fake.clock_runs) return 0;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  if (!first.tv_sec) first = t;
+  return (float)((double)(t.tv_sec - first.tv_sec) * 1e3 + (double)(t.tv_nsec - first.tv_nsec) * 1e-6);
+}
+
 EXPORT int cuEventRecord(void *event, void *stream);
 EXPORT int cuEventRecord(void *event, void *stream) {
   BEGIN(cuEventRecord);
@@ -644,7 +654,7 @@ EXPORT int cuEventRecord(void *event, void *stream) {
   if (!e || result != OK) return end(e ? result : misuse(INVALID_HANDLE, CALL, "no event of the current context"));
   if (s && s->captured) return end(OK);
   e->recorded = 1;
-  e->at_ms = now_ms += fake.mark_ms;
+  e->at_ms = (now_ms += fake.mark_ms) + host_ms();
   return end(OK);
 }
 

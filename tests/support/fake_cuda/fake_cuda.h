@@ -104,6 +104,7 @@ typedef struct fake_cuda {
   char jit_log[200];
   float launch_ms; /* what an entry takes on the fake's clock */
   float mark_ms;   /* what an event takes */
+  int clock_runs;  /* the fake's clock goes on with the host's */
   /* kernel -- runs an entry; what is not 0 is a fault that the context keeps. NULL: nothing happens. */
   int (*kernel)(void *user, const fake_work *launch);
   void *user;
