@@ -97,9 +97,38 @@ static void test_impossible(void **state) {
   assert_int_equal(plan.valid, 1);
 }
 
+/* What CUDA would refuse to launch is not valid there; the CPU knows no such limits. */
+static void test_limits_of_a_launch(void **state) {
+  static const struct {
+    const char *step;
+    int valid;
+  } cases[] = {{"grid 2147483647 ; block 1024 ; shared 232448 ; cluster 0", 1},
+               {"grid 2147483648 ; block 32 ; shared 0 ; cluster 0", 0},
+               {"grid 0 - 1 ; block 32 ; shared 0 ; cluster 0", 0},
+               {"grid 1 ; block 1025 ; shared 0 ; cluster 0", 0},
+               {"grid 1 ; block 0 ; shared 0 ; cluster 0", 0},
+               {"grid 0 ; block 0 ; shared 0 ; cluster 0", 1},
+               {"grid 1 ; block 32 ; shared 232449 ; cluster 0", 0},
+               {"grid 1 ; block 32 ; shared 0 - 1 ; cluster 0", 0},
+               {"grid 16 ; block 32 ; shared 0 ; cluster 8", 1},
+               {"grid 16 ; block 32 ; shared 0 ; cluster 3", 0},
+               {"grid 16 ; block 32 ; shared 0 ; cluster 16", 0},
+               {"grid 16 ; block 32 ; shared 0 ; cluster 0 - 1", 0}};
+  rgt__device_info cuda = {.target = {.device = "cuda", .n_facts = 1, .facts = {{"shared_optin_max", 232448}}}};
+  char text[300];
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    snprintf(text, sizeof text, "valid 1\nworkspace 0\nkernel a %s\n", cases[i].step);
+    make(text, 5, 1);
+    assert_int_equal(plan.valid, 1);
+    rgt__plan_make(&program, &cuda, 5, 1, &plan);
+    if (plan.valid != cases[i].valid) fail_msg("%s is %svalid", cases[i].step, plan.valid ? "" : "not ");
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_no_rows),
-                                     cmocka_unit_test(test_valid_is_a_truth), cmocka_unit_test(test_largest),
-                                     cmocka_unit_test(test_impossible)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_limits_of_a_launch), cmocka_unit_test(test_values),  cmocka_unit_test(test_no_rows),
+      cmocka_unit_test(test_valid_is_a_truth),   cmocka_unit_test(test_largest), cmocka_unit_test(test_impossible)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -793,7 +793,7 @@ EXPORT int cuGraphDestroy(void *graph) {
 /* ---- the test's side ---- */
 
 /* Everything is given back, whoever held it; contexts of this thread's stack are left. */
-EXPORT void fake_cuda_reset(void);
+__attribute__((constructor)) EXPORT void fake_cuda_reset(void);
 EXPORT void fake_cuda_reset(void) {
   pthread_mutex_lock(&lock);
   while (objects) drop(objects);
