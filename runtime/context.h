@@ -2,10 +2,10 @@
 #ifndef RGT_RUNTIME_CONTEXT_H
 #define RGT_RUNTIME_CONTEXT_H
 
-#include "generator/render.h"
+#include <stdatomic.h>
+
 #include "runtime/base/environment.h"
-#include "runtime/code_cache.h"
-#include "runtime/device.h"
+#include "runtime/candidate.h"
 #include "tunedb/tunedb.h"
 
 typedef struct rgt__bundle rgt__bundle;
@@ -32,17 +32,47 @@ struct rgt_ctx {
   char toolchain[256];           /* "" until asked for: it starts a process */
   double peak_flops, peak_bytes; /* a second, measured at the first tuning; 0 before */
   rgt_op *ops;                   /* every op still open */
+  struct rgt__background *background; /* what compiles while calls go on; made at its first use */
 };
 
-/* One loaded variant, ready to be called for some buckets. */
+typedef enum rgt__ready_state {
+  RGT_READY_RENDERED, /* its source is there, and nobody asked for more */
+  RGT_READY_QUEUED,
+  RGT_READY_MAKING,
+  RGT_READY_LOADED,
+  RGT_READY_REFUSED, /* wrong, crashed, does not compile, not here: never tried again for this handle */
+  RGT_READY_FAILED   /* no verdict (no compiler, no memory, a fork): the next prepare tries again */
+} rgt__ready_state;
+
+/* One variant that an op may run: loaded, on its way, or refused. From queued to loaded it is the background's; state and what
+ * depends on it are read under the background's lock then. */
 typedef struct rgt__ready {
-  rgt__module *module;
+  rgt__module *module; /* of RGT_READY_LOADED */
   rgt__program program;
   rgt__plan plan; /* of the last call: kept while rows and groups stay */
   char variant[RGT_VARIANT_TEXT_MAX];
+  rgt_op *op;
+  struct rgt__ready *next;        /* of the op */
+  struct rgt__ready *next_queued; /* of the background */
+  rgt__ready_state state;
+  rgt__candidate *candidate, *twin; /* what it is made from: NULL once it is loaded or refused; twin: its relu twin or NULL */
+  rgt__digest local_key;            /* what the cache's map is asked with */
+  rgt_status status;                /* why it was refused, or failed */
+  rgt__error why;
+  int told; /* in the log */
 } rgt__ready;
 
 enum { RGT_BUCKETS_MAX = 32 }; /* powers of two up to 2^31 */
+
+/* For one bucket, best first: the winner, its runner-up, the default; NULL: there is none, or it is not wanted. */
+enum { RGT_PLACE_WINNER, RGT_PLACE_RUNNER_UP, RGT_PLACE_DEFAULT, RGT_N_PLACES };
+typedef rgt__ready *rgt__preference[RGT_N_PLACES];
+
+typedef enum rgt__prepared {
+  RGT_PREPARED_NOT,
+  RGT_PREPARED_PARTLY, /* something better than what answers is on its way */
+  RGT_PREPARED
+} rgt__prepared;
 
 struct rgt_op {
   rgt_ctx *ctx;
@@ -52,11 +82,16 @@ struct rgt_op {
   int uses_pointers;
   int64_t packed_w1_ld, packed_w1_stride, packed_w2_ld, packed_w2_stride; /* what 0 stands for in rgt_layer */
   /* after prepare */
-  int prepared;
+  rgt__prepared prepared;
   int64_t max_rows;
-  int n_ready;
-  rgt__ready *ready;                      /* owned */
-  rgt__ready *by_bucket[RGT_BUCKETS_MAX]; /* NULL: the built-in kernel */
+  rgt__ready *by_bucket[RGT_BUCKETS_MAX]; /* what calls take; NULL: the built-in kernel */
+  rgt__ready *ready;                      /* list, owned: every variant of `prefer`, and those refused before */
+  rgt__preference prefer[RGT_BUCKETS_MAX];
+  int n_buckets;     /* that prefer has; written under the background's lock, like prefer */
+  int needs_interim; /* while a winner is made, the default is made first */
+  int is_named;      /* prepared with one variant by name: a failure is the caller's to see, not the log's */
+  atomic_int n_made; /* counts what the background has finished for this op */
+  int n_seen;        /* of these */
   void *workspace;                        /* device memory */
   int64_t workspace_bytes;
   float *hidden;           /* built-in kernel's scratch, one row */

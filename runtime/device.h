@@ -1,7 +1,8 @@
 /* device.h -- what a device does: describe itself, compile, load, allocate, copy, launch, time. Two of them: CPU and CUDA.
  *
- * Nothing above this header knows which one it talks to. A device belongs to one context and its thread, except compile,
- * which many threads may call at once.
+ * Nothing above this header knows which one it talks to. A device belongs to one context and its thread, except compile and
+ * load, which other threads may call at any time (a CUDA load makes the device's context current for itself and leaves the
+ * thread's own as it was), and another.
  */
 #ifndef RGT_RUNTIME_DEVICE_H
 #define RGT_RUNTIME_DEVICE_H
@@ -100,7 +101,12 @@ typedef struct rgt__device_ops {
   /* take_counters -- waits for the stream, gives the two counters of index errors (device memory) as they are, and sets them
    * to {0, INT64_MAX} where they count something. */
   rgt_status (*take_counters)(rgt__device *d, rgt_int64 *counters, rgt_int64 out[2], void *stream, rgt__error *err);
+
+  /* another -- the same device once more, for a thread of its own: same kind, ordinal, target, threads and compiler; the caller
+   * closes it. NULL: there is one alone, and threads share it. */
+  rgt_status (*another)(rgt__device *d, rgt__device **out, rgt__error *err);
 } rgt__device_ops;
+
 
 typedef struct rgt__device_options {
   const rgt__environment *env; /* borrowed, outlives the device */

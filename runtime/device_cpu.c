@@ -228,6 +228,8 @@ static void cpu_close(rgt__device *d) {
   rgt__free(d);
 }
 
+static rgt_status cpu_another(rgt__device *d, rgt__device **out, rgt__error *err);
+
 static const rgt__device_ops cpu_ops = {.kind = "cpu",
                                         .compile = cpu_compile,
                                         .toolchain = cpu_toolchain,
@@ -242,7 +244,18 @@ static const rgt__device_ops cpu_ops = {.kind = "cpu",
                                         .sync = cpu_sync,
                                         .now_ps = cpu_now_ps,
                                         .flush_cache = cpu_flush_cache,
-                                        .close = cpu_close};
+                                        .close = cpu_close,
+                                        .another = cpu_another};
+
+static rgt_status cpu_another(rgt__device *d, rgt__device **out, rgt__error *err) {
+  cpu_device *c = rgt__alloc(sizeof *c);
+  if (!c) return rgt__error_nomem(err, sizeof *c);
+  *c = *(const cpu_device *)d;
+  c->flush = NULL;
+  c->base.stop = NULL;
+  *out = &c->base;
+  return RGT_OK;
+}
 
 /* What the system could give without swapping: pages of its file cache count, as /proc/meminfo says; else the free pages. */
 static int64_t free_memory(void) {

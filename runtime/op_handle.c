@@ -82,7 +82,7 @@ void rgt_op_free(rgt_op *op) {
   rgt_op **link = &op->ctx->ops;
   while (*link && *link != op) link = &(*link)->next;
   if (*link) *link = op->next;
-  rgt__prepare_reset(op);
+  rgt__prepare_free(op);
   d->ops->mem_free(d, op->index_errors);
   rgt__free(op->hidden);
   rgt__free(op);

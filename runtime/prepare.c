@@ -1,81 +1,63 @@
-/* prepare.c -- rgt_op_prepare: every bucket gets a loaded variant, and the op one workspace. */
+/* prepare.c -- rgt_op_prepare: every bucket gets its variants, best first, and the op one workspace.
+ *
+ * What the code cache holds is loaded at once. The rest is compiled, verified and loaded in the background, and calls are
+ * answered meanwhile: by the default, and on the CPU before that by the built-in kernel, which has its bits. Rendering is done
+ * here, since the Lua state is this thread's; so what each program needs is known before any of them is compiled.
+ */
+#include <math.h>
 #include <string.h>
 
+#include "runtime/background.h"
 #include "runtime/base/alloc.h"
 #include "runtime/base/number.h"
-#include "runtime/builtin.h"
-#include "runtime/bundle.h"
+#include "runtime/prepare.h"
 #include "runtime/thread_pool.h"
 
-void rgt__prepare_reset(rgt_op *op) {
-  rgt__device *d = op->ctx->device;
-  for (int i = 0; i < op->n_ready; i++)
-    if (op->ready[i].module) d->ops->unload(d, op->ready[i].module);
-  rgt__free(op->ready);
-  op->ready = NULL;
-  op->n_ready = 0;
-  d->ops->mem_free(d, op->workspace);
-  op->workspace = NULL;
-  op->workspace_bytes = 0;
-  op->prepared = 0;
-  memset(op->by_bucket, 0, sizeof op->by_bucket);
+/* What one call of rgt_op_prepare gathers. */
+typedef struct preparing {
+  rgt_op *op;
+  int64_t max_rows;
+  int exact; /* the stored winner of this very shape, or RGT_EMISS */
+  int named; /* one variant, or why not */
+  int waits;
+  rgt__preference prefer[RGT_BUCKETS_MAX];
+  int n_buckets;
+  rgt__ready *fallback; /* the default variant, NULL where there is none */
+  int knows_fallback;
+  int64_t workspace_bytes;
+} preparing;
+
+static int is_usable(const rgt__ready *r) {
+  rgt__background_lock();
+  int usable = r && r->state != RGT_READY_REFUSED && r->state != RGT_READY_FAILED;
+  rgt__background_unlock();
+  return usable;
 }
 
-static rgt__ready *loaded_already(rgt_op *op, const char *variant) {
-  for (int i = 0; i < op->n_ready; i++)
-    if (strcmp(op->ready[i].variant, variant) == 0) return &op->ready[i];
-  return NULL;
+static int is_loaded(const rgt__ready *r) {
+  rgt__background_lock();
+  int loaded = r && r->state == RGT_READY_LOADED;
+  rgt__background_unlock();
+  return loaded;
 }
 
-static rgt__ready *new_ready(rgt_op *op) {
-  rgt__ready *r = &op->ready[op->n_ready];
-  memset(r, 0, sizeof *r);
-  r->plan.rows = -1;
-  return r;
-}
-
-static int on_cpu(const rgt_op *op) {
-  return strcmp(op->ctx->device->ops->kind, "cpu") == 0;
-}
-
-/* Winner, else runner-up, else default, else (CPU) the built-in kernel: a variant that cannot be used costs speed, not the
- * call. */
-static rgt_status ready_for(rgt_op *op, rgt__choice *choice, rgt__ready **out) {
-  rgt_ctx *ctx = op->ctx;
+static rgt_status standing_of(rgt_op *op, const rgt__tunedb_standing *s, rgt__ready **out) {
   char text[RGT_VARIANT_TEXT_MAX];
-  rgt_status status = RGT_EMISS;
-  *out = NULL;
-  for (int place = 0; place < 2 && choice->from != RGT_FROM_DEFAULT; place++) {
-    const rgt__tunedb_standing *s = place ? &choice->found.runner_up : &choice->found.winner;
-    if (place && !choice->found.has_runner_up) break;
-    rgt__context_variant_text(s, text);
-    if ((*out = loaded_already(op, text))) return RGT_OK;
-    rgt__ready *r = new_ready(op);
-    status = rgt__prepare_load_standing(op, s, r);
-    if (status == RGT_OK) {
-      op->n_ready++;
-      *out = r;
-      return RGT_OK;
-    }
-    if (status == RGT_ENOMEM) break;
-    if (status != RGT_ENOCOMPILER) rgt__context_log(ctx, RGT_LOG_WARNING, "%s; not used", ctx->error.text);
-  }
-  if (status == RGT_ENOMEM) return status;
+  rgt__context_variant_text(s, text);
+  return rgt__prepare_ready_of(op, text, s->revision, out);
+}
+
+/* NULL, and a warning, where no family does this op. */
+static rgt_status default_of(rgt_op *op, rgt__ready **out) {
   rgt__variant v;
-  status = rgt__prepare_default(op, ctx->device->ops->kind, &v); /* a bundle may have it also where no compiler is */
+  char text[RGT_VARIANT_TEXT_MAX];
+  rgt_status status = rgt__prepare_default(op, op->ctx->device->ops->kind, &v);
   if (status == RGT_OK) {
     rgt__variant_format(&v, text);
-    if ((*out = loaded_already(op, text))) return RGT_OK;
-    rgt__ready *r = new_ready(op);
-    status = rgt__prepare_load_default(op, r);
-    if (status == RGT_OK) {
-      op->n_ready++;
-      *out = r;
-      return RGT_OK;
-    }
+    return rgt__prepare_ready_of(op, text, 0, out);
   }
-  if (status == RGT_ENOMEM || !on_cpu(op) || !rgt__builtin_supports(&op->desc)) return status;
-  rgt__context_log(ctx, RGT_LOG_WARNING, "%s; the built-in kernel is used", ctx->error.text);
+  if (status == RGT_ENOMEM || !rgt__prepare_has_builtin(op)) return status;
+  rgt__context_log(op->ctx, RGT_LOG_WARNING, "%s; the built-in kernel is used", op->ctx->error.text);
   return RGT_OK;
 }
 
@@ -90,15 +72,48 @@ static rgt_status need_exact(rgt_op *op, const rgt__choice *choice) {
                         op->options.skew == RGT_SKEW_UNKNOWN ? "" : rgt__op_skew_word(op->options.skew));
 }
 
-static int64_t workspace_for(const rgt_op *op, const rgt__ready *r, int64_t rows) {
-  rgt__plan plan;
-  rgt__plan_make(&r->program, &op->ctx->device->info, rows, op->desc.groups, &plan);
-  return plan.valid ? plan.workspace_bytes : 0;
+/* The winner, and what stands in for it until it is there, or for good: its runner-up, the default. A hit asks for nothing
+ * else. */
+static rgt_status prefer_for(preparing *p, const rgt__choice *choice, rgt__preference out) {
+  rgt_op *op = p->op;
+  rgt_status status = RGT_OK;
+  if (choice->from != RGT_FROM_DEFAULT) {
+    status = standing_of(op, &choice->found.winner, &out[RGT_PLACE_WINNER]);
+    if (status != RGT_OK || p->exact || is_loaded(out[RGT_PLACE_WINNER])) return status;
+    if (choice->found.has_runner_up) status = standing_of(op, &choice->found.runner_up, &out[RGT_PLACE_RUNNER_UP]);
+  }
+  if (status == RGT_OK && !p->knows_fallback) status = default_of(op, &p->fallback);
+  if (status != RGT_OK) return status;
+  p->knows_fallback = 1;
+  out[RGT_PLACE_DEFAULT] = p->fallback;
+  return RGT_OK;
 }
 
-/* Every bucket up to max_rows gets its variant; the workspace is as large as the hungriest of them wants. */
-static rgt_status fill_buckets(rgt_op *op, int64_t max_rows, int exact, int64_t *workspace_bytes) {
+/* The workspace is as large as the hungriest of what may run wants. */
+static void note_workspace(preparing *p, const rgt__preference prefer, int64_t least, int64_t most) {
+  rgt__plan plan;
+  const int64_t rows[2] = {least, most};
+  for (int place = 0; place < RGT_N_PLACES; place++)
+    for (int i = 0; i < 2 && is_usable(prefer[place]); i++) {
+      rgt__plan_make(&prefer[place]->program, &p->op->ctx->device->info, rows[i], p->op->desc.groups, &plan);
+      if (plan.valid && plan.workspace_bytes > p->workspace_bytes) p->workspace_bytes = plan.workspace_bytes;
+    }
+}
+
+/* What to tune next: one line for a prepare, whatever the number of its buckets. Best effort: a miss that is not counted costs
+ * nothing. */
+static void record_miss(rgt_op *op, int64_t rows) {
+  rgt__op_key key;
+  if (!op->ctx->db || rgt__op_key_make(op, rgt__number_bucket(rows), op->options.skew, RGT_POLICY_WARM, &key, NULL) != RGT_OK)
+    return;
+  rgt__tunedb_miss(op->ctx->db, &key.signature, &key.place, NULL);
+}
+
+/* Every bucket up to max_rows gets its preferences. */
+static rgt_status prefer_all(preparing *p) {
+  rgt_op *op = p->op;
   char class_name[64] = "";
+  int missed = 0;
   rgt__choice *choice = rgt__alloc_zero(1, sizeof *choice);
   if (!choice) return rgt__error_nomem(&op->ctx->error, sizeof *choice);
   rgt_status status = op->options.batch_invariant && op->ctx->mode != RGT_MODE_OFF
@@ -106,16 +121,16 @@ static rgt_status fill_buckets(rgt_op *op, int64_t max_rows, int exact, int64_t 
                           : RGT_OK;
   for (int b = 0; b < RGT_BUCKETS_MAX && status == RGT_OK; b++) {
     int64_t least = b ? ((int64_t)1 << (b - 1)) + 1 : 1, most = (int64_t)1 << b;
-    if (least > max_rows) break;
-    status = rgt__prepare_choose(op, most, class_name, choice);
-    if (status == RGT_OK && exact) status = need_exact(op, choice);
-    if (status == RGT_OK) status = ready_for(op, choice, &op->by_bucket[b]);
-    if (status != RGT_OK || !op->by_bucket[b]) continue;
-    int64_t rows[2] = {least, most < max_rows ? most : max_rows};
-    for (int i = 0; i < 2; i++) {
-      int64_t bytes = workspace_for(op, op->by_bucket[b], rows[i]);
-      if (bytes > *workspace_bytes) *workspace_bytes = bytes;
+    if (least > p->max_rows) break;
+    status = rgt__prepare_choose(op, most, op->options.batch_invariant ? class_name : NULL, choice);
+    if (status == RGT_OK && !missed && !choice->found.exact) {
+      missed = 1;
+      record_miss(op, p->max_rows);
     }
+    if (status == RGT_OK && p->exact) status = need_exact(op, choice);
+    if (status == RGT_OK) status = prefer_for(p, choice, p->prefer[b]);
+    if (status == RGT_OK) note_workspace(p, p->prefer[b], least, most < p->max_rows ? most : p->max_rows);
+    p->n_buckets = b + 1;
   }
   rgt__free(choice);
   return status;
@@ -143,74 +158,124 @@ static rgt_status check_max_rows(rgt_op *op, int64_t max_rows) {
   return rgt__error_set(&op->ctx->error, RGT_EINVAL, "max_rows is %lld; it can be 1 to 2147483647", (long long)max_rows);
 }
 
-static rgt_status begin_prepare(rgt_op *op) {
-  rgt__prepare_reset(op);
-  op->ready = rgt__alloc_zero(RGT_BUCKETS_MAX, sizeof *op->ready);
-  return op->ready ? RGT_OK : rgt__error_nomem(&op->ctx->error, RGT_BUCKETS_MAX * sizeof *op->ready);
-}
+/* ---- from preferences to calls that are answered ---- */
 
-/* Memory for the calls to come; with a status that is not RGT_OK everything is undone. */
-static rgt_status end_prepare(rgt_op *op, int64_t max_rows, int64_t workspace_bytes, rgt_status status) {
+static rgt_status make_memory(const preparing *p) {
+  rgt_op *op = p->op;
   rgt_ctx *ctx = op->ctx;
-  if (status == RGT_OK && workspace_bytes > 0)
-    status = ctx->device->ops->mem_alloc(ctx->device, (size_t)workspace_bytes, &op->workspace, &ctx->error);
-  if (status == RGT_OK && on_cpu(op) && !op->hidden) {
-    size_t bytes =
-        (size_t)(op->desc.n_hidden ? op->desc.n_hidden : 1) * (size_t)ctx->device->info.n_threads * sizeof *op->hidden;
+  rgt__device *d = ctx->device;
+  rgt_status status = RGT_OK;
+  if (p->workspace_bytes > op->workspace_bytes) {
+    d->ops->mem_free(d, op->workspace);
+    op->workspace = NULL;
+    op->workspace_bytes = 0;
+    status = d->ops->mem_alloc(d, (size_t)p->workspace_bytes, &op->workspace, &ctx->error);
+    if (status == RGT_OK) op->workspace_bytes = p->workspace_bytes;
+  }
+  if (status == RGT_OK && rgt__prepare_has_builtin(op) && !op->hidden) {
+    size_t bytes = (size_t)(op->desc.n_hidden ? op->desc.n_hidden : 1) * (size_t)d->info.n_threads * sizeof *op->hidden;
     op->hidden = rgt__alloc(bytes);
     if (!op->hidden) status = rgt__error_nomem(&ctx->error, bytes);
   }
+  return status;
+}
+
+/* Where nothing is built in, a call needs something that is loaded: the default, else whatever comes of the rest. */
+static rgt_status wait_for_an_answer(rgt_op *op) {
+  rgt_status status = RGT_OK;
+  for (int b = 0; b < op->n_buckets && status == RGT_OK; b++) {
+    rgt__ready *fallback = op->prefer[b][RGT_PLACE_DEFAULT];
+    if (!op->by_bucket[b] && fallback) status = rgt__prepare_wait(op, fallback, INFINITY);
+    if (status == RGT_OK && !op->by_bucket[b]) status = rgt__prepare_wait(op, NULL, INFINITY);
+    if (status == RGT_OK && !op->by_bucket[b] && fallback)
+      status = rgt__error_set(&op->ctx->error, fallback->status, "%s", fallback->why.text);
+  }
+  return status;
+}
+
+/* Exact: every bucket by its stored winner, verified. */
+static rgt_status check_exact(rgt_op *op) {
+  for (int b = 0; b < op->n_buckets; b++) {
+    const rgt__ready *winner = op->prefer[b][RGT_PLACE_WINNER];
+    if (!winner || op->by_bucket[b] == winner) continue;
+    return rgt__error_set(&op->ctx->error, RGT_EMISS, "the stored winner for %lld rows cannot be used: %s", 1LL << b,
+                          winner->why.text);
+  }
+  return RGT_OK;
+}
+
+static rgt_status check_named(rgt_op *op) {
+  const rgt__ready *r = op->n_buckets ? op->prefer[0][RGT_PLACE_WINNER] : NULL;
+  return !r || r->status == RGT_OK ? RGT_OK : rgt__error_set(&op->ctx->error, r->status, "%s", r->why.text);
+}
+
+static rgt_status finish(preparing *p, rgt_status status) {
+  rgt_op *op = p->op;
+  if (status == RGT_OK) status = make_memory(p);
+  if (status == RGT_OK) {
+    rgt__prepare_keep(op, p->prefer, p->n_buckets);
+    status = rgt__background_prefer(op, p->prefer, p->n_buckets, !p->waits);
+  }
+  if (status == RGT_OK) {
+    op->max_rows = p->max_rows;
+    op->is_named = p->named;
+    op->prepared = RGT_PREPARED_NOT; /* so that everything is looked at */
+    rgt__prepare_pick_up(op);
+    if (p->waits) status = rgt__prepare_wait(op, NULL, INFINITY);
+  }
+  if (status == RGT_OK && p->exact) status = check_exact(op);
+  if (status == RGT_OK && p->named) status = check_named(op);
+  if (status == RGT_OK && !rgt__prepare_has_builtin(op)) status = wait_for_an_answer(op);
   if (status != RGT_OK) {
     rgt__prepare_reset(op);
     return status;
   }
-  if (on_cpu(op)) rgt__pool_warm(ctx->device->info.n_threads);
-  op->workspace_bytes = workspace_bytes;
-  op->max_rows = max_rows;
-  op->prepared = 1;
+  if (strcmp(op->ctx->device->ops->kind, "cpu") == 0) rgt__pool_warm(op->ctx->device->info.n_threads);
   return RGT_OK;
 }
 
 rgt_status rgt_op_prepare(rgt_op *op, int64_t max_rows, unsigned flags) {
   rgt_ctx *ctx = op->ctx;
-  int64_t workspace_bytes = 0;
   rgt_status status = check_max_rows(op, max_rows);
   if (status != RGT_OK) return status;
-  if (flags & ~(unsigned)RGT_PREPARE_EXACT)
-    return rgt__error_set(&ctx->error, RGT_EINVAL, "flags is %u; it can be 0 or RGT_PREPARE_EXACT", flags);
+  if (flags & ~(unsigned)(RGT_PREPARE_EXACT | RGT_PREPARE_WAIT))
+    return rgt__error_set(&ctx->error, RGT_EINVAL,
+                          "flags is %u; it can be 0 or a sum of RGT_PREPARE_EXACT and RGT_PREPARE_WAIT", flags);
+  preparing p = {.op = op, .max_rows = max_rows};
+  p.exact = (flags & RGT_PREPARE_EXACT) || ctx->mode == RGT_MODE_REPLAY;
+  p.waits = (flags & RGT_PREPARE_WAIT) || p.exact || op->options.batch_invariant;
   status = ctx->mode == RGT_MODE_TUNE ? tune_misses(op, max_rows) : RGT_OK;
-  if (status == RGT_OK) status = begin_prepare(op);
-  if (status == RGT_OK)
-    status = fill_buckets(op, max_rows, (flags & RGT_PREPARE_EXACT) || ctx->mode == RGT_MODE_REPLAY, &workspace_bytes);
-  return end_prepare(op, max_rows, workspace_bytes, status);
+  if (status == RGT_OK) status = prefer_all(&p);
+  return finish(&p, status);
+}
+
+static rgt_status prefer_variant(preparing *p, const char *variant) {
+  rgt_op *op = p->op;
+  rgt__variant v;
+  rgt__ready *r = NULL;
+  rgt__families *families = NULL;
+  char text[RGT_VARIANT_TEXT_MAX];
+  rgt_status status = rgt__context_families(op->ctx, &families);
+  if (status == RGT_OK) status = rgt__variant_parse(families, op->ctx->device->ops->kind, variant, &v, &op->ctx->error);
+  if (status != RGT_OK) return status;
+  rgt__variant_format(&v, text);
+  status = rgt__prepare_ready_of(op, text, 0, &r);
+  if (status != RGT_OK) return status;
+  for (p->n_buckets = 0; p->n_buckets < RGT_BUCKETS_MAX; p->n_buckets++) p->prefer[p->n_buckets][RGT_PLACE_WINNER] = r;
+  note_workspace(p, p->prefer[0], 1, p->max_rows);
+  return RGT_OK;
 }
 
 rgt_status rgt_op_prepare_variant(rgt_op *op, const char *variant, int64_t max_rows) {
-  rgt_ctx *ctx = op->ctx;
-  rgt__families *families = NULL;
-  rgt__variant v;
-  int64_t workspace_bytes = 0;
+  preparing p = {.op = op, .max_rows = max_rows, .waits = 1, .named = 1};
   rgt_status status = check_max_rows(op, max_rows);
-  if (status == RGT_OK) status = begin_prepare(op);
-  if (status == RGT_OK && strcmp(variant, "builtin") == 0) {
-    if (!on_cpu(op) || !rgt__builtin_supports(&op->desc))
-      status = rgt__error_set(&ctx->error, RGT_EINVAL, "variant \"builtin\" is the CPU's, for f32");
-    return end_prepare(op, max_rows, 0, status);
+  if (status != RGT_OK) return status;
+  if (strcmp(variant, "builtin") == 0) {
+    if (!rgt__prepare_has_builtin(op))
+      status = rgt__error_set(&op->ctx->error, RGT_EINVAL, "variant \"builtin\" is the CPU's, and not for %s",
+                              rgt__op_dtype_word(op->desc.dtype));
+    return finish(&p, status);
   }
-  if (status == RGT_OK) status = rgt__context_families(ctx, &families);
-  if (status == RGT_OK) status = rgt__variant_parse(families, ctx->device->ops->kind, variant, &v, &ctx->error);
-  if (status == RGT_OK && !rgt__family_fits(v.family, &op->desc))
-    status = rgt__error_set(&ctx->error, RGT_EINVAL, "variant \"%s\": its family does not do this op", variant);
-  if (status == RGT_OK) {
-    rgt__ready *r = new_ready(op);
-    rgt__variant_format(&v, r->variant);
-    status = rgt__bundle_load(op, &v, r);
-    if (status == RGT_EMISS) status = rgt__prepare_load_compiled(op, &v, NULL, r);
-    if (status == RGT_OK) {
-      op->n_ready = 1;
-      workspace_bytes = workspace_for(op, r, max_rows);
-      for (int b = 0; b < RGT_BUCKETS_MAX; b++) op->by_bucket[b] = r;
-    }
-  }
-  return end_prepare(op, max_rows, workspace_bytes, status);
+  status = prefer_variant(&p, variant);
+  return finish(&p, status);
 }

@@ -9,26 +9,53 @@ typedef struct rgt__choice {
   rgt_layer_kind from;
   rgt__tunedb_winner found; /* of RGT_FROM_USER_DB and RGT_FROM_MEMORY */
   int64_t bucket;           /* the tuned bucket that answers */
-  int use_runner_up;        /* the winner could not be used; its runner-up is */
 } rgt__choice;
 
 /* rgt__prepare_choose -- exact, else nearest, else default, for calls of `rows` rows, under the op's limits and numeric class
- * (NULL: any). Never fails for want of data; RGT_EDB and RGT_ENOMEM. */
+ * ("" for a batch-invariant op: the default alone; NULL: any). Never fails for want of data; RGT_EDB and RGT_ENOMEM. */
 rgt_status rgt__prepare_choose(rgt_op *op, int64_t rows, const char *numeric_class, rgt__choice *out);
 /* rgt__prepare_class -- the numeric class to which a batch-invariant op keeps all its buckets: the one with the smallest
  * product of ratios over the tuned buckets; "" when nothing is stored. */
 rgt_status rgt__prepare_class(rgt_op *op, char *name, size_t size);
 /* rgt__prepare_default -- the default variant of the op on a device's kind. RGT_ETEMPLATE when no family fits. */
 rgt_status rgt__prepare_default(rgt_op *op, const char *device, rgt__variant *out);
-/* Loads, into *out (zeroed by the caller): a stored standing by the cache's map alone where that leads to code, else compiled;
- * a variant compiled and, unless its code is the `known` one (NULL: none), verified; the default. RGT_EMISS (another revision
- * is here), RGT_EWRONG, RGT_ECOMPILE, RGT_EINFEASIBLE, RGT_EINVAL: not to be used; RGT_ENOCOMPILER, RGT_ETEMPLATE, RGT_ENOMEM,
- * RGT_EIO. */
-rgt_status rgt__prepare_load_standing(rgt_op *op, const rgt__tunedb_standing *s, rgt__ready *out);
-rgt_status rgt__prepare_load_compiled(rgt_op *op, const rgt__variant *v, const rgt__digest *known, rgt__ready *out);
-rgt_status rgt__prepare_load_default(rgt_op *op, rgt__ready *out);
-/* rgt__prepare_reset -- unloads everything; the op is as before prepare. */
+
+/* ---- prepare_ready.c: an op's variants, and which of them answers ---- */
+
+/* rgt__prepare_ready_of -- the op's entry for a variant: the one that it has, else a new one, loaded where the cache's map
+ * leads to code that was verified here, else rendered, else refused. revision: that of the stored trials, 0 for whatever is
+ * here. RGT_ENOMEM. */
+rgt_status rgt__prepare_ready_of(rgt_op *op, const char *variant, int revision, rgt__ready **out);
+/* rgt__prepare_keep -- gives up and frees every entry that stands in none of the preferences, those refused apart. */
+void rgt__prepare_keep(rgt_op *op, const rgt__preference *prefer, int n_buckets);
+/* rgt__prepare_reset -- the op is as before prepare, but that it knows what it refused. */
 void rgt__prepare_reset(rgt_op *op);
+void rgt__prepare_free(rgt_op *op); /* reset, and forgets that too */
+/* rgt__prepare_pick_up -- takes over what the background has finished since the last time, and tells the log what it refused.
+ * Allocates nothing. */
+void rgt__prepare_pick_up(rgt_op *op);
+/* rgt__prepare_wait -- until nothing is on its way, or only (NULL: all) has come to an end. RGT_ETIMEOUT. */
+rgt_status rgt__prepare_wait(rgt_op *op, const rgt__ready *only, double timeout_s);
+/* rgt__prepare_has_builtin -- calls are answered whatever is loaded. */
+int rgt__prepare_has_builtin(const rgt_op *op);
+
+/* ---- prepare_make.c: from a rendered variant to loaded code, on any thread ---- */
+
+typedef struct rgt__make_place {
+  rgt_ctx *ctx;
+  const rgt__stop *stop; /* give up, RGT_EINTERRUPTED */
+  rgt__device *device;    /* the thread's own, to compile and verify on; opened at its first use */
+  char toolchain[256];    /* likewise */
+} rgt__make_place;
+
+/* rgt__prepare_make -- compiles r's candidate, verifies it and loads it into the context's device. RGT_EWRONG, RGT_ECOMPILE,
+ * RGT_EINFEASIBLE, RGT_ECRASH, RGT_ETIMEOUT: not to be used; RGT_ENOCOMPILER, RGT_EINTERRUPTED, RGT_ENOMEM, RGT_EIO. */
+rgt_status rgt__prepare_make(rgt__make_place *at, rgt__ready *r, rgt__error *err);
+void rgt__prepare_make_end(rgt__make_place *at);
+/* rgt__prepare_load_mapped -- through the cache's map alone. RGT_EMISS where the chain breaks; RGT_ENOMEM. */
+rgt_status rgt__prepare_load_mapped(rgt_ctx *ctx, const rgt__digest *local_key, rgt__program *program, rgt__module **module,
+                                    rgt__error *err); /* program may be NULL */
+
 /* rgt__prepare_check_layer -- fields of a layer against the op: form, leading dimension, stride, bias. number: 1 or 2.
  * RGT_EINVAL. */
 rgt_status rgt__prepare_check_layer(const rgt_op *op, const rgt_layer *layer, int number);

@@ -55,25 +55,21 @@ static rgt_status choose_exact(rgt_op *op, int64_t rows, const rgt__tunedb_limit
   return RGT_EMISS;
 }
 
-static void record_miss(rgt_op *op, int64_t rows) {
-  rgt__op_key key;
-  if (rgt__op_key_make(op, rgt__number_bucket(rows), op->options.skew, RGT_POLICY_WARM, &key, NULL) != RGT_OK) return;
-  rgt__tunedb_miss(op->ctx->db, &key.signature, &key.place, NULL); /* best effort: a miss that is not counted costs nothing */
-}
-
 rgt_status rgt__prepare_choose(rgt_op *op, int64_t rows, const char *numeric_class, rgt__choice *out) {
   rgt__tunedb_limits limits;
   memset(out, 0, sizeof *out);
   out->from = RGT_FROM_DEFAULT;
   out->bucket = rgt__number_bucket(rows);
   if (op->ctx->mode == RGT_MODE_OFF) return RGT_OK;
+  int no_class = numeric_class && !numeric_class[0];
   rgt__op_limits(op, &limits);
-  limits.numeric_class = numeric_class && numeric_class[0] ? numeric_class : NULL;
-  rgt_status status = choose_exact(op, rows, &limits, out);
+  limits.numeric_class = numeric_class;
+  rgt_status status = no_class ? RGT_EMISS : choose_exact(op, rows, &limits, out);
   if (status == RGT_EMISS) {
     status = rgt__bundle_choose(op, rows, out); /* measured for this op, if elsewhere: before what was for another one */
     if (status != RGT_EMISS) return status;
-    record_miss(op, rows);
+  }
+  if (status == RGT_EMISS && !no_class) {
     out->bucket = rgt__number_bucket(rows);
     status = find(op, out->bucket, 1, &limits, &out->found);
     out->found.exact = 0;

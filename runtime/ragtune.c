@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/background.h"
 #include "runtime/base/alloc.h"
 #include "runtime/base/file.h"
 #include "runtime/bundle.h"
@@ -117,6 +118,7 @@ rgt_status rgt_open(const rgt_options *options, rgt_ctx **out) {
 void rgt_close(rgt_ctx *ctx) {
   if (!ctx) return;
   while (ctx->ops) rgt_op_free(ctx->ops);
+  rgt__background_close(ctx);
   rgt__bundle_close(ctx->bundle);
   rgt__families_free(ctx->families);
   rgt__sources_free(ctx->sources);

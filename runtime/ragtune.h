@@ -139,7 +139,8 @@ typedef struct rgt_options {
  * *ctx is set also on failure (unless memory ran out, then NULL) so that rgt_errmsg can be read; close it all the same.
  * Threads: the context belongs to the calling thread from now on. */
 RGT_API rgt_status rgt_open(const rgt_options *options, rgt_ctx **ctx);
-/* rgt_close -- frees the context and every op still open on it. NULL is allowed. */
+/* rgt_close -- frees the context and every op still open on it; what is compiled in the background is given up. NULL is
+ * allowed. */
 RGT_API void rgt_close(rgt_ctx *ctx);
 /* rgt_errmsg -- the text of the last failure on ctx, "" if none. Borrowed until the next call on ctx. */
 RGT_API const char *rgt_errmsg(const rgt_ctx *ctx);
@@ -188,15 +189,32 @@ typedef struct rgt_op_options {
 RGT_API rgt_status rgt_op_new(rgt_ctx *ctx, const rgt_op_desc *desc, const rgt_op_options *options, rgt_op **op);
 RGT_API void rgt_op_free(rgt_op *op);
 
-enum { RGT_PREPARE_EXACT = 1 }; /* rgt_op_prepare flags: fail with RGT_EMISS rather than take a near or default variant */
+enum {                        /* rgt_op_prepare flags, a sum */
+       RGT_PREPARE_EXACT = 1, /* the stored winner of this very shape, verified, or RGT_EMISS: no near, second or default one */
+       RGT_PREPARE_WAIT = 2   /* return only when everything chosen is loaded, or was found to be unusable */
+};
 
 /* rgt_op_prepare -- makes calls of up to max_rows rows ready: finds the stored winners of every bucket up to there (else the
- * nearest, else the default variant), compiles what is not cached, loads it and allocates one workspace for the op.
- * After it rgt_op_run allocates nothing and never compiles. In mode "tune" a miss is tuned first.
- * Returns RGT_OK, RGT_EINVAL, RGT_EMISS (mode "replay" or RGT_PREPARE_EXACT), RGT_ECOMPILE, RGT_ENOMEM.
+ * nearest, else the default variant), loads what the code cache holds and allocates one workspace for the op. What is not
+ * cached is compiled and verified in a thread of the context and taken over by a later rgt_op_run: until then the default
+ * answers, and on the CPU before that the built-in kernel, which has the default's bits. Where nothing is built in (CUDA), the
+ * default is waited for. RGT_PREPARE_EXACT, mode "replay" and batch_invariant wait for everything.
+ * A variant that proves wrong, crashes or does not compile is reported to the log once and not tried again for this handle: its
+ * runner-up takes its place, else the default, else the built-in kernel; rgt_why says what answers.
+ * After it rgt_op_run allocates nothing and never compiles. In mode "tune" a miss is tuned first. A prepared op can be prepared
+ * again, for more rows too; what is loaded or on its way stays.
+ * Returns RGT_OK, RGT_EINVAL, RGT_EMISS (mode "replay" or RGT_PREPARE_EXACT), RGT_ECOMPILE, RGT_ENOMEM; after a failure the op
+ * is as before its first prepare.
  * With neither a compiler nor a bundle's code the built-in kernel stays in use on the CPU and RGT_OK is returned; rgt_why says
- * so. */
+ * so.
+ * Threads: log lines about what the other thread did come on the calling thread, from the next call on the op. A child made by
+ * fork has no such thread: what was on its way is given up there, until its own rgt_op_prepare. */
 RGT_API rgt_status rgt_op_prepare(rgt_op *op, int64_t max_rows, unsigned flags);
+
+/* rgt_op_wait -- until everything that rgt_op_prepare chose is loaded or found unusable, at most timeout_s seconds (below 0: no
+ * limit; 0: only takes over what is finished).
+ * Returns RGT_OK, RGT_ETIMEOUT (the op goes on as it was), RGT_ENOTREADY (not prepared), RGT_EINVAL (NaN). */
+RGT_API rgt_status rgt_op_wait(rgt_op *op, double timeout_s);
 
 /* rgt_op_prepare_variant -- the same with one named variant for every row count, as rgt_show and `ragtune verify` name it;
  * "builtin" on the CPU. For comparing by hand: it is verified like any other, and nothing is looked up or stored. Returns
@@ -377,27 +395,29 @@ typedef enum rgt_layer_kind {
   RGT_FROM_MEMORY,
   RGT_FROM_DEFAULT,
   RGT_FROM_BUILTIN,
-  RGT_FROM_BUNDLE
+  RGT_FROM_BUNDLE,
+  RGT_FROM_NOTHING /* rgt_op_prepare would fail: mode "replay", and nothing is stored */
 } rgt_layer_kind;
 
 typedef struct rgt_why_info {
-  char variant[RGT_VARIANT_TEXT_MAX]; /* "builtin" where neither a compiler nor a bundle's code is */
+  char variant[RGT_VARIANT_TEXT_MAX]; /* "builtin" where neither a compiler nor code is, or none is ready yet; "" for RGT_FROM_NOTHING */
   rgt_layer_kind from;
-  int exact;           /* 1: this signature; 0: another one, named in stored_signature */
+  int exact;           /* 1: this signature; 0: another one, named in stored_signature, or another number of threads */
   char signature[256]; /* asked for */
   char stored_signature[256];
   char device_class[256];
   char runner_up[RGT_VARIANT_TEXT_MAX];
   int64_t time_ps, low_ps, high_ps;
   double ratio;  /* t(winner) / t(default), median over runs */
-  double margin; /* t(runner-up) / t(winner) - 1 */
+  double margin; /* t(runner-up) / t(winner) - 1; below 0 where the winner won as the simpler one of a tie */
   double waste;  /* share of the arithmetic that is padding, 0 if the family has none or it is unknown */
   double peak_share;
   int n_runs; /* that timed this variant */
   char note[RGT_REASON_MAX];
 } rgt_why_info;
 
-/* rgt_why -- what rgt_op_run would use for `rows` rows, and why. Returns RGT_OK, RGT_EINVAL, RGT_EDB. */
+/* rgt_why -- what rgt_op_run would use for `rows` rows, and why: of a prepared op what answers now, and in `note` what is on
+ * its way or was refused; else what rgt_op_prepare would choose. Compiles nothing. Returns RGT_OK, RGT_EINVAL, RGT_EDB. */
 RGT_API rgt_status rgt_why(rgt_op *op, int64_t rows, rgt_why_info *info);
 
 typedef enum rgt_emit { RGT_EMIT_SOURCE, RGT_EMIT_PTX, RGT_EMIT_CUBIN, RGT_EMIT_ASM } rgt_emit;

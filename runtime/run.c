@@ -162,6 +162,7 @@ rgt_status rgt_op_run(rgt_op *op, const rgt_args *args, void *stream) {
   rgt__device *d = op->ctx->device;
   rgt_status status = check_args(op, args);
   if (status != RGT_OK || args->rows == 0) return status;
+  if (!LIKELY(op->prepared == RGT_PREPARED) && op->prepared == RGT_PREPARED_PARTLY) rgt__prepare_pick_up(op);
   if (op->prepared && args->rows > op->max_rows)
     return rgt__error_set(&op->ctx->error, RGT_ESIZE, "rows is %lld; the op was prepared for at most %lld",
                           (long long)args->rows, (long long)op->max_rows);

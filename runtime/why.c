@@ -2,36 +2,51 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/background.h"
 #include "runtime/base/alloc.h"
 #include "runtime/base/number.h"
-#include "runtime/builtin.h"
 #include "runtime/bundle.h"
+
+static void fill_times(const rgt__tunedb_standing *s, rgt_why_info *info) {
+  rgt__context_variant_text(s, info->variant);
+  info->time_ps = s->time_ps;
+  info->low_ps = s->low_ps;
+  info->high_ps = s->high_ps;
+  info->ratio = (double)s->ratio_ppm / 1e6;
+  info->n_runs = s->n_runs;
+}
 
 static void fill_found(const rgt__choice *c, rgt_why_info *info) {
   const rgt__tunedb_standing *w = &c->found.winner, *second = &c->found.runner_up;
-  rgt__context_variant_text(w, info->variant);
+  fill_times(w, info);
   snprintf(info->stored_signature, sizeof info->stored_signature, "%s", c->found.signature);
-  info->time_ps = w->time_ps;
-  info->low_ps = w->low_ps;
-  info->high_ps = w->high_ps;
-  info->ratio = (double)w->ratio_ppm / 1e6;
-  info->n_runs = w->n_runs;
   if (!c->found.has_runner_up) return;
   rgt__context_variant_text(second, info->runner_up);
   if (w->ratio_ppm > 0) info->margin = (double)second->ratio_ppm / (double)w->ratio_ppm - 1;
 }
 
+/* Nothing measured of what answers. */
+static void clear_found(rgt_why_info *info) {
+  info->time_ps = info->low_ps = info->high_ps = 0;
+  info->ratio = info->margin = 0;
+  info->n_runs = 0;
+  info->runner_up[0] = 0;
+}
+
 static void fill_note(const rgt_op *op, int64_t rows, const rgt__choice *c, rgt_why_info *info) {
   long long asked = (long long)rows, bucket = (long long)rgt__number_bucket(rows), tuned = (long long)c->bucket;
   if (c->from == RGT_FROM_DEFAULT)
-    snprintf(info->note, sizeof info->note, "nothing stored for this op on this device%s: the default variant",
-             op->ctx->mode == RGT_MODE_OFF ? " is asked (mode off)" : "");
+    snprintf(info->note, sizeof info->note, "nothing stored for this op on this device%s",
+             op->ctx->mode == RGT_MODE_OFF    ? ": the default variant is asked (mode off)"
+             : op->ctx->mode == RGT_MODE_TUNE ? ": rgt_op_prepare tunes it first (mode tune)"
+                                              : ": the default variant");
   else if (c->from == RGT_FROM_BUNDLE)
     snprintf(info->note, sizeof info->note, "%.160s chose it for %lld rows%s%s", op->ctx->bundle_folder, tuned,
              c->found.exact ? "" : " of another signature",
              strcmp(c->found.device_class, op->ctx->device->info.class_text) == 0 ? "" : ", measured on another device");
   else if (!c->found.exact)
-    snprintf(info->note, sizeof info->note, "the nearest stored shape of the same kind and bucket");
+    snprintf(info->note, sizeof info->note, "the nearest stored shape of the same kind and bucket%s",
+             op->ctx->mode == RGT_MODE_TUNE ? "; rgt_op_prepare tunes this one first (mode tune)" : "");
   else if (tuned == bucket)
     snprintf(info->note, sizeof info->note, "%lld rows fall in the tuned bucket %lld", asked, tuned);
   else
@@ -39,51 +54,100 @@ static void fill_note(const rgt_op *op, int64_t rows, const rgt__choice *c, rgt_
              asked, bucket, tuned, tuned > bucket ? "next larger" : "largest");
 }
 
-/* After prepare the answer is what was made ready then, whatever was hoped for. */
-static void name_prepared(const rgt_op *op, int64_t rows, rgt_why_info *info) {
-  const rgt__ready *ready = op->by_bucket[__builtin_ctzll((unsigned long long)rgt__number_bucket(rows))];
-  if (ready && strcmp(ready->variant, info->variant) == 0) return;
-  info->from = ready ? info->from : RGT_FROM_BUILTIN;
-  snprintf(info->note, sizeof info->note, "%.100s could not be made ready (a warning said why)", info->variant);
-  snprintf(info->variant, sizeof info->variant, "%s", ready ? ready->variant : "builtin");
+/* What an unprepared op would get where that is not simply the choice. */
+static void fill_mode(rgt_op *op, const rgt__choice *c, rgt_why_info *info) {
+  char stamp[700], near[RGT_REASON_MAX];
+  rgt__families *families = NULL;
+  rgt__variant v;
+  rgt__device *d = op->ctx->device;
+  if (op->ctx->mode == RGT_MODE_REPLAY && !c->found.exact) {
+    snprintf(near, sizeof near, "%s", info->variant);
+    clear_found(info);
+    info->from = RGT_FROM_NOTHING;
+    info->variant[0] = 0;
+    snprintf(info->note, sizeof info->note, "mode replay: rgt_op_prepare fails with RGT_EMISS; mode cache would take %.100s",
+             near);
+    return;
+  }
+  d->ops->compiler_stamp(d, stamp, sizeof stamp);
+  if (stamp[0] || !rgt__prepare_has_builtin(op)) return;
+  if (rgt__context_families(op->ctx, &families) == RGT_OK &&
+      rgt__variant_parse(families, d->ops->kind, info->variant, &v, NULL) == RGT_OK && rgt__bundle_has(op, &v))
+    return;
+  clear_found(info);
+  info->from = RGT_FROM_BUILTIN;
+  snprintf(info->note, sizeof info->note, "no compiler was found: the built-in kernel");
+  snprintf(info->variant, sizeof info->variant, "builtin");
+}
+
+/* After prepare the answer is what calls take now, whatever was hoped for. */
+static void fill_prepared(rgt_op *op, int64_t rows, const rgt__choice *c, rgt_why_info *info) {
+  int b = __builtin_ctzll((unsigned long long)rgt__number_bucket(rows));
+  rgt__prepare_pick_up(op);
+  const rgt__ready *ready = op->by_bucket[b], *hoped = NULL;
+  for (int place = RGT_N_PLACES - 1; place >= 0; place--)
+    if (op->prefer[b][place]) hoped = op->prefer[b][place];
+  if (ready == hoped) { /* as it was prepared; trials stored since, or a variant named by hand, may differ from the lookup */
+    const char *text = ready ? ready->variant : "builtin";
+    if (!ready) info->from = RGT_FROM_BUILTIN;
+    if (strcmp(info->variant, text) == 0) return;
+    clear_found(info);
+    snprintf(info->note, sizeof info->note, "prepared with this; a new rgt_op_prepare would take %.160s", info->variant);
+    snprintf(info->variant, sizeof info->variant, "%s", text);
+    return;
+  }
+  clear_found(info);
+  if (ready && ready == op->prefer[b][RGT_PLACE_RUNNER_UP] && c->found.has_runner_up) {
+    fill_times(&c->found.runner_up, info);
+  } else {
+    info->from = ready ? RGT_FROM_DEFAULT : RGT_FROM_BUILTIN;
+    snprintf(info->variant, sizeof info->variant, "%s", ready ? ready->variant : "builtin");
+  }
+  rgt__background_lock();
+  if (hoped->state == RGT_READY_REFUSED || hoped->state == RGT_READY_FAILED)
+    snprintf(info->note, sizeof info->note, "not used: %.240s", hoped->why.text);
+  else
+    snprintf(info->note, sizeof info->note, "%.160s is being compiled and verified; this answers until then", hoped->variant);
+  rgt__background_unlock();
+}
+
+static rgt_status fill(rgt_op *op, int64_t rows, const rgt__choice *choice, rgt_why_info *out) {
+  rgt_ctx *ctx = op->ctx;
+  rgt__op_key key;
+  rgt__variant v;
+  rgt_status status = rgt__op_key_make(op, rgt__number_bucket(rows), op->options.skew, RGT_POLICY_WARM, &key, &ctx->error);
+  if (status != RGT_OK) return status;
+  out->from = choice->from;
+  out->exact = choice->from != RGT_FROM_DEFAULT && choice->found.exact && choice->bucket == rgt__number_bucket(rows);
+  snprintf(out->signature, sizeof out->signature, "%s", key.text);
+  snprintf(out->device_class, sizeof out->device_class, "%s", ctx->device->info.class_text);
+  if (choice->from != RGT_FROM_DEFAULT) fill_found(choice, out);
+  fill_note(op, rows, choice, out);
+  if (choice->from == RGT_FROM_DEFAULT) {
+    status = rgt__prepare_default(op, ctx->device->ops->kind, &v);
+    if (status == RGT_OK) rgt__variant_format(&v, out->variant);
+  }
+  if (status != RGT_OK) return status;
+  if (op->prepared != RGT_PREPARED_NOT && rows <= op->max_rows)
+    fill_prepared(op, rows, choice, out);
+  else
+    fill_mode(op, choice, out);
+  return RGT_OK;
 }
 
 rgt_status rgt_why(rgt_op *op, int64_t rows, rgt_why_info *info) {
   rgt_ctx *ctx = op->ctx;
   char class_name[64] = "";
-  rgt__op_key key;
-  rgt__variant v;
+  int one_class = op->options.batch_invariant && ctx->mode != RGT_MODE_OFF;
   if (rows < 1 || rows > RGT_COUNT_MAX)
     return rgt__error_set(&ctx->error, RGT_EINVAL, "rows is %lld; it can be 1 to 2147483647", (long long)rows);
   rgt__choice *choice = rgt__alloc_zero(1, sizeof *choice);
   if (!choice) return rgt__error_nomem(&ctx->error, sizeof *choice);
   rgt_why_info out;
   memset(&out, 0, sizeof out);
-  rgt_status status =
-      op->options.batch_invariant && ctx->mode != RGT_MODE_OFF ? rgt__prepare_class(op, class_name, sizeof class_name) : RGT_OK;
-  if (status == RGT_OK) status = rgt__prepare_choose(op, rows, class_name, choice);
-  if (status == RGT_OK)
-    status = rgt__op_key_make(op, rgt__number_bucket(rows), op->options.skew, RGT_POLICY_WARM, &key, &ctx->error);
-  if (status == RGT_OK) {
-    out.from = choice->from;
-    out.exact = choice->from != RGT_FROM_DEFAULT && choice->found.exact && choice->bucket == rgt__number_bucket(rows);
-    snprintf(out.signature, sizeof out.signature, "%s", key.text);
-    snprintf(out.device_class, sizeof out.device_class, "%s", ctx->device->info.class_text);
-    if (choice->from != RGT_FROM_DEFAULT) fill_found(choice, &out);
-    fill_note(op, rows, choice, &out);
-  }
-  if (status == RGT_OK && choice->from == RGT_FROM_DEFAULT) {
-    char stamp[700];
-    ctx->device->ops->compiler_stamp(ctx->device, stamp, sizeof stamp);
-    status = rgt__prepare_default(op, ctx->device->ops->kind, &v);
-    if (status == RGT_OK) rgt__variant_format(&v, out.variant);
-    if (status == RGT_OK && !stamp[0] && rgt__builtin_supports(&op->desc) && !rgt__bundle_has(op, &v)) {
-      snprintf(out.variant, sizeof out.variant, "builtin");
-      out.from = RGT_FROM_BUILTIN;
-      snprintf(out.note, sizeof out.note, "no compiler was found: the built-in kernel");
-    }
-  }
-  if (status == RGT_OK && op->prepared && rows <= op->max_rows) name_prepared(op, rows, &out);
+  rgt_status status = one_class ? rgt__prepare_class(op, class_name, sizeof class_name) : RGT_OK;
+  if (status == RGT_OK) status = rgt__prepare_choose(op, rows, one_class ? class_name : NULL, choice);
+  if (status == RGT_OK) status = fill(op, rows, choice, &out);
   if (status == RGT_OK) *info = out;
   rgt__free(choice);
   return status;

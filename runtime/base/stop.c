@@ -6,7 +6,7 @@
 
 int rgt__stop_now(const rgt__stop *s) {
   if (!s) return 0;
-  if (s->flag && *s->flag) return 1;
+  if (s->flag && __atomic_load_n(s->flag, __ATOMIC_RELAXED)) return 1; /* another thread may set it */
   if (!(s->deadline_s > 0)) return 0;
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);

@@ -47,7 +47,7 @@ static rgt_status load(const rgt__options *o, rgt__session *s, rgt__data *d, rgt
 /* by what dispatch chooses, or by the one variant that was asked for */
 static rgt_status prepare(const rgt__options *o, const rgt__session *s, const rgt__data *d) {
   int64_t max_rows = d->rows > 0 ? d->rows : 1;
-  return o->variant ? rgt_op_prepare_variant(s->op, o->variant, max_rows) : rgt_op_prepare(s->op, max_rows, 0);
+  return o->variant ? rgt_op_prepare_variant(s->op, o->variant, max_rows) : rgt_op_prepare(s->op, max_rows, RGT_PREPARE_WAIT);
 }
 
 /* One array to the device; what the host had of it is given back at once. */

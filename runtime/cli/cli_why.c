@@ -11,7 +11,7 @@ static rgt_status print_json(const rgt__session *s, int64_t rows, const rgt_why_
   json_t *o = rgt__json_object("why");
   rgt__json_text(o, "op", s->text);
   rgt__json_int(o, "rows", rows);
-  rgt__json_text(o, "variant", i->variant);
+  rgt__json_text(o, "variant", i->variant[0] ? i->variant : NULL);
   rgt__json_text(o, "from", rgt__cli_from_word(i->from));
   rgt__json_bool(o, "exact", i->exact);
   rgt__json_text(o, "signature", i->signature);
@@ -30,23 +30,34 @@ static rgt_status print_json(const rgt__session *s, int64_t rows, const rgt_why_
   return rgt__json_print(o, m);
 }
 
+/* A faster runner-up lost a tie: within the noise the default and simpler families win. */
+static void print_runner_up(const rgt_why_info *i) {
+  double percent = 100 * i->margin;
+  if (percent > 0.05)
+    printf("runner-up  %s, %.1f %% slower\n", i->runner_up, percent);
+  else if (percent > -0.05)
+    printf("runner-up  %s, as fast\n", i->runner_up);
+  else
+    printf("runner-up  %s, %.1f %% faster: a tie, which the simpler one wins\n", i->runner_up, -percent);
+}
+
 static void print_measured(const rgt_why_info *i) {
   char time[32], low[32], high[32], text[32];
   printf("time       %s, 95 %% interval %s .. %s, over %d run%s\n", rgt__units_ps(i->time_ps, time, sizeof time),
          rgt__units_ps(i->low_ps, low, sizeof low), rgt__units_ps(i->high_ps, high, sizeof high), i->n_runs,
          i->n_runs == 1 ? "" : "s");
   if (i->ratio > 0) printf("ratio      %.3f of the default variant's time\n", i->ratio);
-  if (i->runner_up[0]) printf("runner-up  %s, %.1f %% slower\n", i->runner_up, 100 * i->margin);
+  if (i->runner_up[0]) print_runner_up(i);
   if (i->peak_share > 0) printf("of peak    %s\n", rgt__units_percent(i->peak_share, text, sizeof text));
 }
 
 static void print_text(const rgt__session *s, int64_t rows, const rgt_why_info *i) {
   static const char *const layers[] = {"the tuned database", "this process's memory", "the default variant",
-                                       "the built-in kernel", "the bundle"};
+                                       "the built-in kernel", "the bundle", "nothing: prepare fails"};
   char text[32];
   printf("op         %s%s\n", s->text, s->out_from_in ? "  (out is taken from --in)" : "");
   printf("rows       %" PRId64 "\n", rows);
-  printf("variant    %s\n", i->variant);
+  printf("variant    %s\n", i->variant[0] ? i->variant : "none");
   printf("from       %s\n", (unsigned)i->from < sizeof layers / sizeof *layers ? layers[i->from] : "unknown");
   printf("signature  %s\n", i->signature);
   if (i->exact)

@@ -12,6 +12,6 @@ const char *rgt__cli_skew_word(rgt_skew skew) {
 }
 
 const char *rgt__cli_from_word(rgt_layer_kind from) {
-  static const char *const words[] = {"database", "memory", "default", "builtin", "bundle"};
+  static const char *const words[] = {"database", "memory", "default", "builtin", "bundle", "nothing"};
   return (unsigned)from < sizeof words / sizeof *words ? words[from] : "unknown";
 }

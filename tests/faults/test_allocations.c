@@ -180,7 +180,7 @@ static rgt_status tune(world *w) {
 }
 
 static rgt_status prepare(world *w) {
-  return rgt_op_prepare(w->op, 32, 0);
+  return rgt_op_prepare(w->op, 32, RGT_PREPARE_WAIT);
 }
 
 static rgt_status make_weights(world *w) {

@@ -240,7 +240,7 @@ static void broken_lua(const char *name, const char *from, const char *to, const
   o.force = 1; /* what is stored needs no template */
   front_fails(&f, rgt_tune(op, &o, &r), RGT_ETEMPLATE, word);
   problem_make(&p, FRONT_MLP, 8, 0); /* dispatch goes on, by the default or the built-in kernel */
-  front_ok(&f, rgt_op_prepare(op, 8, 0));
+  front_ok(&f, rgt_op_prepare(op, 8, RGT_PREPARE_WAIT));
   front_ok(&f, rgt_op_run(op, &p.args, NULL));
   problem_check(&p);
   problem_free(&p);

@@ -96,7 +96,7 @@ static void winners_without_a_compiler(void **state) {
   (void)state;
   rgt_op *op = front_op(&f, FRONT_MLP);
   rgt_why_info before = why(op, 64);
-  front_ok(&f, rgt_op_prepare(op, 1000, 0));
+  front_ok(&f, rgt_op_prepare(op, 1000, RGT_PREPARE_WAIT));
   assert_string_equal(ready_for(op, 8), FRONT_FUSED);
   assert_string_equal(ready_for(op, 3), FRONT_FUSED);
   assert_string_equal(ready_for(op, 64), tiles);
@@ -119,7 +119,7 @@ static void without_it_the_built_in_kernel(void **state) {
   (void)state;
   front_open(&f);
   rgt_op *op = front_op(&f, FRONT_MLP);
-  front_ok(&f, rgt_op_prepare(op, 64, 0));
+  front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT));
   assert_string_equal(ready_for(op, 64), "builtin");
   assert_int_equal(why(op, 64).from, RGT_FROM_BUILTIN);
   run_right(op, FRONT_MLP, 64);
@@ -139,7 +139,7 @@ static void a_hit_costs_no_compile(void **state) {
   setenv("RAGTUNE_CC", f.compiler, 1);
   open_elsewhere(NULL, NULL);
   rgt_op *op = front_op(&f, FRONT_MLP);
-  front_ok(&f, rgt_op_prepare(op, 64, 0));
+  front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT));
   assert_string_equal(ready_for(op, 64), tiles);
   assert_int_equal(front_compiles(&f), 0);
   run_right(op, FRONT_MLP, 64);
@@ -152,7 +152,7 @@ static void own_results_go_before_it(void **state) {
   rgt_why_info i = why(op, 64);
   assert_int_equal(i.from, RGT_FROM_USER_DB);
   assert_string_equal(i.variant, FRONT_FUSED);
-  front_ok(&f, rgt_op_prepare(op, 64, 0)); /* its code is in the bundle all the same */
+  front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT)); /* its code is in the bundle all the same */
   assert_string_equal(ready_for(op, 64), FRONT_FUSED);
   run_right(op, FRONT_MLP, 64);
 }
@@ -168,7 +168,7 @@ static void it_goes_before_what_is_near(void **state) {
 static void the_code_serves_any_number_of_groups(void **state) {
   (void)state;
   rgt_op *op = front_op(&f, MORE_GROUPS);
-  front_ok(&f, rgt_op_prepare(op, 64, 0));
+  front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT));
   rgt_why_info i = why(op, 64);
   assert_int_equal(i.from, RGT_FROM_BUNDLE);
   assert_false(i.exact);
@@ -181,11 +181,11 @@ static void the_code_serves_any_number_of_groups(void **state) {
 static void promises_and_forms(void **state) {
   (void)state;
   rgt_op *op = front_op_with(&f, FRONT_MLP, &(rgt_op_options){.struct_size = sizeof(rgt_op_options), .align_bytes = 16});
-  front_ok(&f, rgt_op_prepare(op, 64, 0)); /* code that asks less of addresses does for more */
+  front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT)); /* code that asks less of addresses does for more */
   assert_string_equal(ready_for(op, 64), tiles);
   assert_false(why(op, 64).exact);
   op = front_op_with(&f, FRONT_MLP, &(rgt_op_options){.struct_size = sizeof(rgt_op_options), .weight_form = RGT_POINTERS});
-  front_ok(&f, rgt_op_prepare(op, 64, 0)); /* other code, which is not there */
+  front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT)); /* other code, which is not there */
   assert_string_equal(ready_for(op, 64), "builtin");
   assert_int_equal(why(op, 64).from, RGT_FROM_BUILTIN);
   op = front_op_with(&f, FRONT_MLP, &(rgt_op_options){.struct_size = sizeof(rgt_op_options), .skew = RGT_SKEW_ONE});
@@ -196,7 +196,7 @@ static void promises_and_forms(void **state) {
 static void an_op_that_it_lacks(void **state) {
   (void)state;
   rgt_op *op = front_op(&f, NEAR);
-  front_ok(&f, rgt_op_prepare(op, 64, 0));
+  front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT));
   assert_int_equal(why(op, 64).from, RGT_FROM_BUILTIN);
   assert_int_equal(bundle_lines(), 0);
   run_right(op, NEAR, 64);
@@ -205,7 +205,7 @@ static void an_op_that_it_lacks(void **state) {
 static void one_variant_where_bits_shall_not_vary(void **state) {
   (void)state;
   rgt_op *op = front_op_with(&f, FRONT_MLP, &(rgt_op_options){.struct_size = sizeof(rgt_op_options), .batch_invariant = 1});
-  front_ok(&f, rgt_op_prepare(op, 100, 0));
+  front_ok(&f, rgt_op_prepare(op, 100, RGT_PREPARE_WAIT));
   assert_string_equal(ready_for(op, 1), tiles);
   assert_string_equal(ready_for(op, 100), tiles);
   run_right(op, FRONT_MLP, 100);
@@ -215,15 +215,15 @@ static void modes(void **state) {
   (void)state;
   open_elsewhere("off", NULL);
   rgt_op *op = front_op(&f, FRONT_MLP);
-  front_ok(&f, rgt_op_prepare(op, 64, 0)); /* no lookup: the default variant, whose code is in the bundle */
+  front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT)); /* no lookup: the default variant, whose code is in the bundle */
   assert_string_equal(ready_for(op, 64), FRONT_DEFAULT);
   assert_int_equal(why(op, 64).from, RGT_FROM_DEFAULT);
   run_right(op, FRONT_MLP, 64);
   open_elsewhere("replay", NULL);
   op = front_op(&f, FRONT_MLP);
-  front_ok(&f, rgt_op_prepare(op, 64, 0)); /* it stands for this very signature */
+  front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT)); /* it stands for this very signature */
   assert_string_equal(ready_for(op, 64), tiles);
-  front_fails(&f, rgt_op_prepare(front_op(&f, MORE_GROUPS), 64, 0), RGT_EMISS, "nothing tuned is stored");
+  front_fails(&f, rgt_op_prepare(front_op(&f, MORE_GROUPS), 64, RGT_PREPARE_WAIT), RGT_EMISS, "nothing tuned is stored");
 }
 
 static void a_variant_by_name(void **state) {
@@ -240,7 +240,7 @@ static void a_variant_by_name(void **state) {
 /* One warning with `word`, right results, and `variant` for 64 rows. */
 static void goes_on_at(const char *word, const char *variant, int line) {
   rgt_op *op = front_op(&f, FRONT_MLP);
-  front_ok(&f, rgt_op_prepare(op, 64, 0));
+  front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT));
   if (bundle_lines() != 1 || !strstr(f.log, word))
     fail_msg("line %d: the log should have one line with \"%s\": %s", line, word, f.log);
   if (strcmp(ready_for(op, 64), variant) != 0) fail_msg("line %d: %s, not %s", line, ready_for(op, 64), variant);
@@ -309,7 +309,7 @@ static void all_code_is_gone(void **state) {
   assert_int_equal(system(text), 0);
   open_elsewhere(NULL, NULL);
   rgt_op *op = front_op(&f, FRONT_MLP);
-  front_ok(&f, rgt_op_prepare(op, 64, 0));
+  front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT));
   assert_int_equal(bundle_lines(), 3); /* one for each variant */
   assert_string_equal(ready_for(op, 64), "builtin");
   assert_int_equal(why(op, 64).from, RGT_FROM_BUILTIN);
@@ -325,8 +325,8 @@ static void damage_where_a_compiler_is(void **state) {
   setenv("RAGTUNE_CC", f.compiler, 1);
   open_elsewhere(NULL, NULL);
   rgt_op *op = front_op(&f, FRONT_MLP);
-  front_ok(&f, rgt_op_prepare(op, 64, 0));
-  assert_int_equal(bundle_lines(), 2);
+  front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT));
+  assert_int_equal(bundle_lines(), 3); /* the default is looked for too: it would stand in */
   assert_string_equal(ready_for(op, 8), FRONT_FUSED);
   assert_string_equal(ready_for(op, 64), tiles);
   run_right(op, FRONT_MLP, 64);
@@ -379,7 +379,7 @@ static void for_a_lesser_processor(void **state) {
   snprintf(f.db, sizeof f.db, "%s/other.db", f.s.folder);
   open_elsewhere(NULL, NULL);
   op = front_op(&f, FRONT_MLP);
-  front_ok(&f, rgt_op_prepare(op, 8, 0));
+  front_ok(&f, rgt_op_prepare(op, 8, RGT_PREPARE_WAIT));
   assert_string_equal(ready_for(op, 8), "row_gather:fused=1,lanes=4,vectors=4");
   assert_int_equal(why(op, 8).from, RGT_FROM_BUNDLE);
   run_right(op, FRONT_MLP, 8);
@@ -398,14 +398,14 @@ static void code_that_was_not_verified(void **state) {
   rgt__bundle_table_free(&t);
   open_elsewhere(NULL, NULL);
   rgt_op *op = front_op(&f, FRONT_MLP);
-  front_ok(&f, rgt_op_prepare(op, 64, 0));
+  front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT));
   assert_int_equal(bundle_lines(), 2); /* for each of the two that are used */
   assert_has(f.log, "was not verified");
   assert_string_equal(ready_for(op, 64), tiles);
   setenv("RAGTUNE_CC", f.compiler, 1);
   open_elsewhere(NULL, NULL);
   op = front_op(&f, FRONT_MLP);
-  front_ok(&f, rgt_op_prepare(op, 64, 0));
+  front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT));
   assert_string_equal(ready_for(op, 64), tiles);
   assert_true(front_compiles(&f) > 0);
 }

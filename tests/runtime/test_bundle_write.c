@@ -193,7 +193,7 @@ static void without_a_cache(void **state) {
   o.bundle = bundle;
   front_ok(&f, front_open_with(&f, &o));
   rgt_op *op = front_op(&f, FRONT_MLP);
-  front_ok(&f, rgt_op_prepare(op, 8, 0));
+  front_ok(&f, rgt_op_prepare(op, 8, RGT_PREPARE_WAIT));
   assert_non_null(op->by_bucket[3]);
   assert_string_equal(f.log, "");
 }
@@ -227,7 +227,7 @@ static void for_a_gpu(void **state) {
   rgt_options cpu = front_options(&f);
   cpu.bundle = bundle;
   front_ok(&f, front_open_with(&f, &cpu));
-  front_ok(&f, rgt_op_prepare(front_op(&f, FRONT_MLP), 8, 0));
+  front_ok(&f, rgt_op_prepare(front_op(&f, FRONT_MLP), 8, RGT_PREPARE_WAIT));
   assert_has(f.log, "holds code for sm_90");
 }
 

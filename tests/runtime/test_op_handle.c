@@ -122,7 +122,7 @@ static void pointer_lists_are_copied(void **state) {
     problem_reset_y(&p);
     front_ok(&f, rgt_op_run(op, &p.args, NULL));
     problem_check(&p);
-    front_ok(&f, rgt_op_prepare(op, 19, 0));
+    front_ok(&f, rgt_op_prepare(op, 19, RGT_PREPARE_WAIT));
   }
   rgt_weights_free(w);
   rgt_weights_free(NULL);

@@ -1,24 +1,19 @@
 /* test_prepare.c -- which variant rgt_op_prepare makes ready for which rows, and what it costs: with trials that the test
  * writes itself, so that winners are known. */
-#include "runtime/context.h"
 #include "tests/support/folder.h"
-#include "tests/support/front.h"
+#include "tests/support/planted.h"
 
 #define NEAR "mlp:12-20-5:g4:f32:relu:b12:nk:i64"
 #define BROKEN "broken:fault=1,more=0" /* drops what is left of k */
 
 static front f;
-static char tiles[RGT_VARIANT_TEXT_MAX]; /* a group_tiles that this CPU can run; class seq */
+static char tiles[RGT_VARIANT_TEXT_MAX]; /* class seq */
 
 static int begin(void **state) {
   (void)state;
   front_begin(&f);
   front_open(&f);
-  int lanes = 4;
-  const rgt__target *t = &f.ctx->device->info.target;
-  for (int i = 0; i < t->n_facts; i++)
-    if (strcmp(t->facts[i].name, "lanes_max") == 0 && t->facts[i].value >= 8) lanes = 8;
-  snprintf(tiles, sizeof tiles, "group_tiles:block=4,lanes=%d,over=0,packed=0,vectors=1", lanes);
+  planted_tiles(&f, tiles);
   return 0;
 }
 
@@ -28,67 +23,10 @@ static int end(void **state) {
   return 0;
 }
 
-typedef struct entry {
-  const char *variant;
-  int64_t ratio_ppm;
-  double p;
-} entry;
-
-/* One finished run of `bucket`, the default among its trials. */
-static void store(rgt_op *op, int64_t bucket, const entry *list, int n) {
-  rgt__op_key key;
-  rgt__tunedb *db = NULL;
-  rgt__families *families = NULL;
-  rgt__tunedb_trial trials[8];
-  char params[8][RGT_VARIANT_TEXT_MAX];
-  rgt__numeric numeric[8];
-  rgt__error err = {""};
-  rgt__tunedb_run run = {.toolchain = "cc", .driver = "", .conditions = "", .version = RGT_VERSION, .started_utc_s = 1};
-  assert_int_equal(rgt__context_db(op->ctx, &db), RGT_OK);
-  assert_int_equal(rgt__context_families(op->ctx, &families), RGT_OK);
-  assert_int_equal(rgt__tunedb_run_new(&run, &err), RGT_OK);
-  assert_int_equal(rgt__op_key_make(op, bucket, RGT_SKEW_UNIFORM, RGT_POLICY_WARM, &key, &err), RGT_OK);
-  for (int i = 0; i < n; i++) {
-    rgt__variant v;
-    if (rgt__variant_parse(families, "cpu", list[i].variant, &v, &err) != RGT_OK) fail_msg("%s", err.text);
-    assert_int_equal(rgt__variant_numeric(families, &v, &op->desc, &numeric[i], &err), RGT_OK);
-    rgt__variant_params_format(&v, params[i]);
-    int is_default = strcmp(list[i].variant, FRONT_DEFAULT) == 0;
-    trials[i] = (rgt__tunedb_trial){.family = v.family->name,
-                                    .revision = v.family->revision,
-                                    .rank = v.family->rank,
-                                    .params = params[i],
-                                    .is_default = is_default,
-                                    .template_digest = v.family->template_digest,
-                                    .outcome = RGT_TRIAL_OK,
-                                    .reason = "",
-                                    .final = 1,
-                                    .time_ps = list[i].ratio_ppm,
-                                    .low_ps = list[i].ratio_ppm,
-                                    .high_ps = list[i].ratio_ppm,
-                                    .default_ps = 1000000,
-                                    .ratio_ppm = list[i].ratio_ppm,
-                                    .ratio_low_ppm = list[i].ratio_ppm,
-                                    .ratio_high_ppm = list[i].ratio_ppm,
-                                    .n_samples = 9,
-                                    .p1 = list[i].p,
-                                    .p2 = list[i].p,
-                                    .alpha = numeric[i].alpha,
-                                    .beta = numeric[i].beta,
-                                    .numeric_class = numeric[i].class_name};
-  }
-  if (rgt__tunedb_put(db, &run, &key.signature, &key.place, trials, n, &err) != RGT_OK) fail_msg("%s", err.text);
-}
-
-static void store_one(rgt_op *op, int64_t bucket, const char *variant) {
-  store(op, bucket, (const entry[]){{FRONT_DEFAULT, 1000000, 0}, {variant, 500000, 0}}, 2);
-}
-
-/* What is ready for `rows`: NULL for the built-in kernel. */
-static const char *ready_for(const rgt_op *op, int64_t rows) {
-  int bucket = 0;
-  while (((int64_t)1 << bucket) < rows) bucket++;
-  return op->by_bucket[bucket] ? op->by_bucket[bucket]->variant : NULL;
+static int n_loaded(const rgt_op *op) {
+  int n = 0;
+  for (const rgt__ready *r = op->ready; r; r = r->next) n += r->module != NULL;
+  return n;
 }
 
 static void run_right(rgt_op *op, const char *text, int64_t rows) {
@@ -106,14 +44,14 @@ static void exact_larger_and_largest(void **state) {
   rgt_op *op = front_op(&f, FRONT_MLP);
   store_one(op, 8, FRONT_FUSED);
   store_one(op, 64, tiles);
-  front_ok(&f, rgt_op_prepare(op, 200, 0));
+  front_ok(&f, rgt_op_prepare(op, 200, RGT_PREPARE_WAIT));
   assert_string_equal(ready_for(op, 1), FRONT_FUSED); /* the next larger tuned one */
   assert_string_equal(ready_for(op, 8), FRONT_FUSED);
   assert_string_equal(ready_for(op, 9), tiles);
   assert_string_equal(ready_for(op, 64), tiles);
   assert_string_equal(ready_for(op, 65), tiles); /* the largest */
   assert_string_equal(ready_for(op, 200), tiles);
-  assert_int_equal(op->n_ready, 2); /* each loaded once */
+  assert_int_equal(n_loaded(op), 2); /* each loaded once */
   assert_string_equal(f.log, "");
   for (int64_t rows = 1; rows <= 200; rows = rows * 3 + 1) run_right(op, FRONT_MLP, rows);
 }
@@ -123,7 +61,7 @@ static void nearest_then_default(void **state) {
   (void)state;
   store_one(front_op(&f, FRONT_MLP), 8, FRONT_FUSED);
   rgt_op *op = front_op(&f, NEAR);
-  front_ok(&f, rgt_op_prepare(op, 16, 0));
+  front_ok(&f, rgt_op_prepare(op, 16, RGT_PREPARE_WAIT));
   assert_string_equal(ready_for(op, 8), FRONT_FUSED);
   assert_string_equal(ready_for(op, 4), FRONT_DEFAULT); /* nearest never runs over rows */
   assert_string_equal(ready_for(op, 16), FRONT_DEFAULT);
@@ -136,8 +74,8 @@ static void nearest_then_default(void **state) {
 static void nothing_stored_is_the_default(void **state) {
   (void)state;
   rgt_op *op = front_op(&f, FRONT_MLP);
-  front_ok(&f, rgt_op_prepare(op, 1000, 0));
-  assert_int_equal(op->n_ready, 1);
+  front_ok(&f, rgt_op_prepare(op, 1000, RGT_PREPARE_WAIT));
+  assert_int_equal(n_loaded(op), 1);
   assert_string_equal(ready_for(op, 1000), FRONT_DEFAULT);
   run_right(op, FRONT_MLP, 1000);
 }
@@ -147,7 +85,7 @@ static void mode_off_asks_nothing(void **state) {
   store_one(front_op(&f, FRONT_MLP), 8, FRONT_FUSED);
   front_open_mode(&f, "off", NULL);
   rgt_op *op = front_op(&f, FRONT_MLP);
-  front_ok(&f, rgt_op_prepare(op, 8, 0));
+  front_ok(&f, rgt_op_prepare(op, 8, RGT_PREPARE_WAIT));
   assert_string_equal(ready_for(op, 8), FRONT_DEFAULT);
   assert_null(f.ctx->db); /* not even opened */
   run_right(op, FRONT_MLP, 8);
@@ -163,8 +101,8 @@ static void replay_and_exact_refuse_a_miss(void **state) {
   front_open_mode(&f, "replay", NULL);
   rgt_op *op = front_op(&f, FRONT_MLP);
   near = front_op(&f, NEAR);
-  front_fails(&f, rgt_op_prepare(near, 8, 0), RGT_EMISS, NEAR);
-  front_ok(&f, rgt_op_prepare(op, 8, 0));
+  front_fails(&f, rgt_op_prepare(near, 8, RGT_PREPARE_WAIT), RGT_EMISS, NEAR);
+  front_ok(&f, rgt_op_prepare(op, 8, RGT_PREPARE_WAIT));
   assert_string_equal(ready_for(op, 8), FRONT_FUSED);
   run_right(op, FRONT_MLP, 8);
 }
@@ -174,8 +112,8 @@ static void limits_of_the_handle(void **state) {
   (void)state;
   rgt_op *strict = front_op(&f, FRONT_MLP), *other = front_op_with(&f, FRONT_MLP, &loose);
   store(strict, 8, (const entry[]){{FRONT_DEFAULT, 1000000, 0}, {FRONT_FUSED, 400000, 0x1p-10}, {tiles, 700000, 0}}, 3);
-  front_ok(&f, rgt_op_prepare(strict, 8, 0));
-  front_ok(&f, rgt_op_prepare(other, 8, 0));
+  front_ok(&f, rgt_op_prepare(strict, 8, RGT_PREPARE_WAIT));
+  front_ok(&f, rgt_op_prepare(other, 8, RGT_PREPARE_WAIT));
   assert_string_equal(ready_for(strict, 8), tiles);
   assert_string_equal(ready_for(other, 8), FRONT_FUSED);
 }
@@ -186,10 +124,10 @@ static void batch_invariance_keeps_one_class(void **state) {
   rgt_op *free_op = front_op(&f, FRONT_MLP), *op = front_op_with(&f, FRONT_MLP, &one_class);
   store(op, 8, (const entry[]){{FRONT_DEFAULT, 1000000, 0}, {FRONT_FUSED, 500000, 0}, {tiles, 600000, 0}}, 3);
   store(op, 64, (const entry[]){{FRONT_DEFAULT, 1000000, 0}, {FRONT_FUSED, 900000, 0}, {tiles, 200000, 0}}, 3);
-  front_ok(&f, rgt_op_prepare(free_op, 64, 0));
+  front_ok(&f, rgt_op_prepare(free_op, 64, RGT_PREPARE_WAIT));
   assert_string_equal(ready_for(free_op, 8), FRONT_FUSED);
   assert_string_equal(ready_for(free_op, 64), tiles);
-  front_ok(&f, rgt_op_prepare(op, 64, 0));
+  front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT));
   assert_string_equal(ready_for(op, 8), tiles); /* 0.6 * 0.2 is less than 0.5 * 0.9 */
   assert_string_equal(ready_for(op, 64), tiles);
 }
@@ -202,14 +140,14 @@ static void a_hit_starts_no_compiler(void **state) {
   rgt_op *op = front_op(&f, FRONT_MLP);
   store_one(op, 8, FRONT_FUSED);
   store_one(op, 64, tiles);
-  front_ok(&f, rgt_op_prepare(op, 64, 0));
+  front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT));
   assert_true(front_compiles(&f) >= 2);
   for (int turn = 0; turn < 2; turn++) {
     front_open(&f);
     op = front_op(&f, FRONT_MLP);
-    front_ok(&f, rgt_op_prepare(op, 64, 0));
+    front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT));
     run_right(op, FRONT_MLP, 60);
-    front_ok(&f, rgt_op_prepare(op, 8, 0));
+    front_ok(&f, rgt_op_prepare(op, 8, RGT_PREPARE_WAIT));
     run_right(op, FRONT_MLP, 8);
     assert_int_equal(front_compiles(&f), 0);
     assert_string_equal(f.log, "");
@@ -218,7 +156,7 @@ static void a_hit_starts_no_compiler(void **state) {
   assert_int_equal(system(command), 0);
   front_open(&f);
   op = front_op(&f, FRONT_MLP);
-  front_ok(&f, rgt_op_prepare(op, 64, 0));
+  front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT));
   assert_true(front_compiles(&f) >= 2);
   assert_string_equal(ready_for(op, 8), FRONT_FUSED);
   assert_string_equal(ready_for(op, 64), tiles);
@@ -228,11 +166,11 @@ static void a_hit_starts_no_compiler(void **state) {
 static void the_default_is_kept_too(void **state) {
   (void)state;
   rgt_op *op = front_op(&f, FRONT_LINEAR);
-  front_ok(&f, rgt_op_prepare(op, 8, 0));
+  front_ok(&f, rgt_op_prepare(op, 8, RGT_PREPARE_WAIT));
   assert_true(front_compiles(&f) >= 1);
   front_open(&f);
   op = front_op(&f, FRONT_LINEAR);
-  front_ok(&f, rgt_op_prepare(op, 8, 0));
+  front_ok(&f, rgt_op_prepare(op, 8, RGT_PREPARE_WAIT));
   assert_int_equal(front_compiles(&f), 0);
   run_right(op, FRONT_LINEAR, 8);
 }
@@ -246,8 +184,8 @@ static void without_a_compiler_the_builtin_runs(void **state) {
   for (int i = 0; i < 3; i++) {
     front_open_mode(&f, modes[i], NULL);
     rgt_op *op = front_op(&f, FRONT_MLP), *untuned = front_op(&f, FRONT_LINEAR);
-    front_ok(&f, rgt_op_prepare(op, 8, 0));
-    front_ok(&f, rgt_op_prepare(untuned, 8, 0));
+    front_ok(&f, rgt_op_prepare(op, 8, RGT_PREPARE_WAIT));
+    front_ok(&f, rgt_op_prepare(untuned, 8, RGT_PREPARE_WAIT));
     assert_null(ready_for(op, 8));
     assert_has(f.log, "no C compiler");
     assert_has(f.log, "the built-in kernel is used");
@@ -278,13 +216,13 @@ static void changed_templates_are_verified_again(void **state) {
   open_with(folder, "cache");
   rgt_op *op = front_op(&f, FRONT_MLP);
   store_one(op, 8, tiles);
-  front_ok(&f, rgt_op_prepare(op, 8, 0));
+  front_ok(&f, rgt_op_prepare(op, 8, RGT_PREPARE_WAIT));
   assert_string_equal(ready_for(op, 8), tiles);
   folder_patch(folder, "cpu/group_tiles.c", "static void compute(", "/* as before */ static void compute(");
   open_with(folder, "cache-2");
   op = front_op(&f, FRONT_MLP);
   front_compiles(&f);
-  front_ok(&f, rgt_op_prepare(op, 8, 0));
+  front_ok(&f, rgt_op_prepare(op, 8, RGT_PREPARE_WAIT));
   assert_true(front_compiles(&f) > 0);
   assert_string_equal(ready_for(op, 8), tiles);
   run_right(op, FRONT_MLP, 8);
@@ -292,7 +230,7 @@ static void changed_templates_are_verified_again(void **state) {
                "const rgt_int64 n_tiles = s->tile_first[k->groups] - 1,");
   open_with(folder, "cache-3");
   op = front_op(&f, FRONT_MLP);
-  front_ok(&f, rgt_op_prepare(op, 8, 0));
+  front_ok(&f, rgt_op_prepare(op, 8, RGT_PREPARE_WAIT));
   assert_has(f.log, tiles);
   assert_has(f.log, "never written");
   assert_string_equal(ready_for(op, 8), FRONT_DEFAULT);
@@ -309,7 +247,7 @@ static void another_revision_was_not_tuned(void **state) {
   folder_patch(folder, "cpu/group_tiles.lua", "revision = 1,", "revision = 2,");
   open_with(folder, "cache");
   rgt_op *op = front_op(&f, FRONT_MLP);
-  front_ok(&f, rgt_op_prepare(op, 8, 0));
+  front_ok(&f, rgt_op_prepare(op, 8, RGT_PREPARE_WAIT));
   assert_string_equal(ready_for(op, 8), FRONT_DEFAULT);
   run_right(op, FRONT_MLP, 8);
 }
@@ -322,7 +260,7 @@ static void a_wrong_winner_gives_way_to_its_runner_up(void **state) {
   open_with(folder, "cache");
   rgt_op *op = front_op(&f, FRONT_MLP);
   store(op, 8, (const entry[]){{FRONT_DEFAULT, 1000000, 0}, {BROKEN, 100000, 0}, {FRONT_FUSED, 700000, 0}}, 3);
-  front_ok(&f, rgt_op_prepare(op, 8, 0));
+  front_ok(&f, rgt_op_prepare(op, 8, RGT_PREPARE_WAIT));
   assert_has(f.log, BROKEN);
   assert_has(f.log, "not used");
   assert_string_equal(ready_for(op, 8), FRONT_FUSED);
@@ -340,7 +278,7 @@ static void a_named_variant(void **state) {
   front_ok(&f, rgt_op_prepare_variant(op, "builtin", 100));
   assert_null(ready_for(op, 1));
   run_right(op, FRONT_MLP, 100);
-  front_ok(&f, rgt_op_prepare(op, 10, 0)); /* and back */
+  front_ok(&f, rgt_op_prepare(op, 10, RGT_PREPARE_WAIT)); /* and back */
   assert_string_equal(ready_for(op, 10), FRONT_DEFAULT);
   front_fails(&f, rgt_op_prepare_variant(op, "tiles_of_wax", 100), RGT_EINVAL, "tiles_of_wax");
   front_fails(&f, rgt_op_prepare_variant(op, "row_gather:lanes=7", 100), RGT_EINVAL, "lanes");
@@ -353,7 +291,7 @@ static void a_named_variant(void **state) {
 static void bad_arguments(void **state) {
   (void)state;
   rgt_op *op = front_op(&f, FRONT_MLP);
-  front_fails(&f, rgt_op_prepare(op, 0, 0), RGT_EINVAL, "max_rows is 0");
+  front_fails(&f, rgt_op_prepare(op, 0, RGT_PREPARE_WAIT), RGT_EINVAL, "max_rows is 0");
   front_fails(&f, rgt_op_prepare(op, -8, 0), RGT_EINVAL, "max_rows is -8");
   front_fails(&f, rgt_op_prepare(op, RGT_COUNT_MAX + 1, 0), RGT_EINVAL, "max_rows is 2147483648");
   front_fails(&f, rgt_op_prepare(op, 8, 6), RGT_EINVAL, "flags is 6");
@@ -371,7 +309,7 @@ static void mode_tune_tunes_what_is_missing(void **state) {
   folder_patch(folder, "cpu/group_tiles.lua", "ops = { \"linear\", \"mlp\" },", "ops = { \"linear\" },");
   front_open_mode(&f, "tune", folder);
   rgt_op *op = front_op(&f, FRONT_MLP);
-  front_ok(&f, rgt_op_prepare(op, 12, 0));
+  front_ok(&f, rgt_op_prepare(op, 12, RGT_PREPARE_WAIT));
   assert_true(front_compiles(&f) >= 2);
   rgt_why_info why;
   front_ok(&f, rgt_why(op, 12, &why));
@@ -380,7 +318,7 @@ static void mode_tune_tunes_what_is_missing(void **state) {
   run_right(op, FRONT_MLP, 12);
   front_open_mode(&f, "replay", folder); /* both buckets are stored: 8 of the usual list, and the 16 that holds 12 */
   op = front_op(&f, FRONT_MLP);
-  front_ok(&f, rgt_op_prepare(op, 12, 0));
+  front_ok(&f, rgt_op_prepare(op, 12, RGT_PREPARE_WAIT));
   assert_int_equal(front_compiles(&f), 0);
 }
 

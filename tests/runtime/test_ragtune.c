@@ -100,7 +100,7 @@ static void a_home_that_cannot_be_written(void **state) {
   front_ok(&f, front_open_with(&f, &o));
   rgt_op *op = front_op(&f, FRONT_MLP);
   problem_make(&p, FRONT_MLP, 7, 0);
-  front_ok(&f, rgt_op_prepare(op, 7, 0)); /* compiled all the same, and not kept */
+  front_ok(&f, rgt_op_prepare(op, 7, RGT_PREPARE_WAIT)); /* compiled all the same, and not kept */
   front_ok(&f, rgt_op_run(op, &p.args, NULL));
   problem_check(&p);
   problem_free(&p);

@@ -98,7 +98,7 @@ static void before_and_after_prepare(const char *text, int64_t rows, int padded,
   problem_use_pointers(&p, form == RGT_POINTERS, bias_pointers);
   run_right();
   assert_int_equal(front_compiles(&f), 0); /* the built-in kernel */
-  front_ok(&f, rgt_op_prepare(op, rows, 0));
+  front_ok(&f, rgt_op_prepare(op, rows, RGT_PREPARE_WAIT));
   front_compiles(&f);
   run_right();
   assert_int_equal(front_compiles(&f), 0);
@@ -132,7 +132,7 @@ static void builtin_has_the_default_bits(void **state) {
     front_ok(&f, rgt_op_run(op, &p.args, NULL));
     memcpy(first, p.y, sizeof first);
     problem_reset_y(&p);
-    front_ok(&f, rgt_op_prepare(op, ROWS, 0));
+    front_ok(&f, rgt_op_prepare(op, ROWS, RGT_PREPARE_WAIT));
     front_ok(&f, rgt_op_run(op, &p.args, NULL));
     assert_memory_equal(first, p.y, sizeof first);
     end();
@@ -148,7 +148,7 @@ static void masked_rows_are_zero(void **state) {
   }
   problem_expect(&p);
   run_right();
-  front_ok(&f, rgt_op_prepare(op, 12, 0));
+  front_ok(&f, rgt_op_prepare(op, 12, RGT_PREPARE_WAIT));
   run_right();
   end();
 }
@@ -158,7 +158,7 @@ static void no_rows_take_nulls(void **state) {
   (void)state;
   begin(FRONT_MLP, 3, 0, RGT_STACKED);
   front_ok(&f, rgt_op_run(op, &a, NULL));
-  front_ok(&f, rgt_op_prepare(op, 3, 0));
+  front_ok(&f, rgt_op_prepare(op, 3, RGT_PREPARE_WAIT));
   front_ok(&f, rgt_op_run(op, &a, NULL));
   p.args.rows = 0;
   front_ok(&f, rgt_op_run(op, &p.args, NULL));
@@ -174,7 +174,7 @@ static void other_group_counts(void **state) {
   p.args.groups = 7;
   front_ok(&f, rgt_op_run(narrow, &p.args, NULL));
   problem_check(&p);
-  front_ok(&f, rgt_op_prepare(narrow, 30, 0));
+  front_ok(&f, rgt_op_prepare(narrow, 30, RGT_PREPARE_WAIT));
   problem_reset_y(&p);
   front_ok(&f, rgt_op_run(narrow, &p.args, NULL));
   problem_check(&p);
@@ -192,7 +192,7 @@ static void other_group_counts(void **state) {
 static void index_out_of_range_at(const char *text, int prepared) {
   char word[80];
   begin(text, 33, 1, RGT_STACKED);
-  if (prepared) front_ok(&f, rgt_op_prepare(op, 33, 0));
+  if (prepared) front_ok(&f, rgt_op_prepare(op, 33, RGT_PREPARE_WAIT));
   problem_set_group(&p, 30, 4);
   problem_set_group(&p, 7, p.d.index_type == RGT_I64 ? (int64_t)1 << 32 : INT32_MIN); /* not group 0 */
   problem_set_group(&p, 12, -2);
@@ -273,7 +273,7 @@ static void bad_arguments(void **state) {
     REFUSE(layer2.stride_b = -1, RGT_EINVAL, "layer2: a stride is negative");
     REFUSE(layer1.b = NULL, RGT_EINVAL, "layer1: the op has a bias there");
     REFUSE(layer2.b_ptrs = list, RGT_EINVAL, "layer2: b and b_ptrs");
-    front_ok(&f, rgt_op_prepare(op, 9, 0));
+    front_ok(&f, rgt_op_prepare(op, 9, RGT_PREPARE_WAIT));
   }
   p.args.x_div = 1; /* is the same as 0 */
   run_right();
@@ -313,11 +313,11 @@ static void weights_handles(void **state) {
 static void more_rows_than_prepared(void **state) {
   (void)state;
   begin(FRONT_LINEAR, 20, 0, RGT_STACKED);
-  front_ok(&f, rgt_op_prepare(op, 19, 0));
+  front_ok(&f, rgt_op_prepare(op, 19, RGT_PREPARE_WAIT));
   refuse(p.args, RGT_ESIZE, "rows is 20; the op was prepared for at most 19");
   p.args.rows = p.rows = 19;
   run_right();
-  front_ok(&f, rgt_op_prepare(op, 20, 0)); /* and again, larger */
+  front_ok(&f, rgt_op_prepare(op, 20, RGT_PREPARE_WAIT)); /* and again, larger */
   p.args.rows = p.rows = 20;
   run_right();
   end();
@@ -330,7 +330,7 @@ static void prepared_runs_allocate_nothing(const char *text, const char *variant
   if (variant)
     front_ok(&f, rgt_op_prepare_variant(op, variant, 1000));
   else
-    front_ok(&f, rgt_op_prepare(op, 1000, 0));
+    front_ok(&f, rgt_op_prepare(op, 1000, RGT_PREPARE_WAIT));
   n_hooked = n_mallocs = 0;
   counting = 1;
   rgt_status status = RGT_OK;
