@@ -99,7 +99,8 @@ SIM_CALL(SIM_CONTEXT, cuGraphLaunch, (CUgraphExec handle, CUstream stream_handle
   if (result != CUDA_SUCCESS) return result;
   sim_record *last = sim_record_new(stream);
   if (last == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
-  sim_work launch = {.kind = SIM_WORK_GRAPH, .exec = sim_exec_share(exec)};
+  sim_work launch = {.kind = SIM_WORK_GRAPH,
+                     .graph = {sim_exec_share(exec), exec->last == NULL ? NULL : sim_record_share(exec->last)}};
   sim_work record = {.kind = SIM_WORK_RECORD, .record = sim_record_share(last)};
   result = sim_stream_put(stream, &launch);
   if (result == CUDA_SUCCESS)

@@ -16,8 +16,13 @@ typedef struct entry {
 static entry *table;
 static size_t n_entries, capacity;
 
-static const char *const kind_names[] = {"nothing", "context", "module", "function",   "library",
-                                         "stream",  "event",   "graph",  "graph node", "executable graph"};
+/* With their articles. */
+static const char *const kind_names[] = {"a nothing", "a context", "a module", "a function",   "a library",
+                                         "a stream",  "an event",  "a graph",  "a graph node", "an executable graph"};
+
+static const char *bare(sim_kind kind) {
+  return kind_names[kind] + (kind_names[kind][1] == 'n' ? 3 : 2);
+}
 
 static uint64_t number_of(const void *handle) {
   return (uint64_t)(uintptr_t)handle;
@@ -60,13 +65,13 @@ void *sim_handle_find(const void *handle, sim_kind kind, CUresult *result) {
   CUresult invalid = context ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_HANDLE;
   if (e != NULL && e->kind == kind && e->object != NULL) return e->object;
   if (handle == NULL)
-    *result = sim_refuse(invalid, "the %s is NULL", kind_names[kind]);
+    *result = sim_refuse(invalid, "the %s is NULL", bare(kind));
   else if (e == NULL)
-    *result = sim_refuse(invalid, "%p is no handle that this driver made; a %s is needed", handle, kind_names[kind]);
+    *result = sim_refuse(invalid, "%p is no handle that this driver made; %s is needed", handle, kind_names[kind]);
   else if (e->kind != kind)
-    *result = sim_refuse(invalid, "%p is a %s; a %s is needed", handle, kind_names[e->kind], kind_names[kind]);
+    *result = sim_refuse(invalid, "%p is %s; %s is needed", handle, kind_names[e->kind], kind_names[kind]);
   else
-    *result = sim_refuse(context ? CUDA_ERROR_CONTEXT_IS_DESTROYED : invalid, "the %s %p was destroyed before",
-                         kind_names[kind], handle);
+    *result =
+        sim_refuse(context ? CUDA_ERROR_CONTEXT_IS_DESTROYED : invalid, "the %s %p was destroyed before", bare(kind), handle);
   return NULL;
 }

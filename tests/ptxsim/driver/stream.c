@@ -108,11 +108,10 @@ static sim_stream *blocker(const sim_stream *stream) {
   } else if (is_blocking(stream) && context->legacy->head != NULL && context->legacy->head->order < op->order) {
     return context->legacy;
   }
-  const sim_record *record = op->work.kind == SIM_WORK_WAIT    ? op->work.record
-                             : op->work.kind == SIM_WORK_GRAPH ? op->work.exec->last
-                                                               : NULL;
-  if (record == NULL || record->done || record->order >= op->order) return NULL;
-  return record->stream;
+  const sim_record *record = NULL;
+  if (op->work.kind == SIM_WORK_WAIT) record = op->work.record;
+  if (op->work.kind == SIM_WORK_GRAPH) record = op->work.graph.after;
+  return record == NULL || record->done ? NULL : record->stream;
 }
 
 /* When the head may start: after what it waits for. */
@@ -126,7 +125,7 @@ static uint64_t start_time(const sim_stream *stream, const sim_op *op) {
     start = context->legacy->clock_ps;
   }
   if (op->work.kind == SIM_WORK_WAIT && op->work.record->time_ps > start) start = op->work.record->time_ps;
-  if (op->work.kind == SIM_WORK_GRAPH && op->work.exec->end_ps > start) start = op->work.exec->end_ps;
+  if (op->work.kind == SIM_WORK_GRAPH && op->work.graph.exec->end_ps > start) start = op->work.graph.exec->end_ps;
   return start;
 }
 
@@ -221,7 +220,7 @@ static uint64_t submit_cost_ps(const sim_work *work) {
   case SIM_WORK_KERNEL:
     return SIM_TIME_SUBMIT_KERNEL_PS;
   case SIM_WORK_GRAPH:
-    return sim_time_submit_graph_ps(work->exec->n_nodes);
+    return sim_time_submit_graph_ps(work->graph.exec->n_nodes);
   default:
     return SIM_TIME_SUBMIT_OTHER_PS;
   }

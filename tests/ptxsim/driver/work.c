@@ -63,7 +63,7 @@ CUresult sim_work_run(sim_context *context, const sim_work *work, int in_graph, 
     result = sim_release_run(context, work->release);
     break;
   case SIM_WORK_GRAPH:
-    return sim_exec_run(context, work->exec, start_ps, end_ps);
+    return sim_exec_run(context, work->graph.exec, start_ps, end_ps);
   case SIM_WORK_WAIT:
   case SIM_WORK_EMPTY:
     break;
@@ -92,7 +92,8 @@ int sim_work_copy(const sim_work *work, sim_work *out) {
   } else if (work->kind == SIM_WORK_RECORD || work->kind == SIM_WORK_WAIT) {
     sim_record_share(out->record);
   } else if (work->kind == SIM_WORK_GRAPH) {
-    sim_exec_share(out->exec);
+    sim_exec_share(out->graph.exec);
+    if (out->graph.after != NULL) sim_record_share(out->graph.after);
   }
   return out->kind == work->kind;
 }
@@ -101,6 +102,9 @@ void sim_work_clear(sim_work *work) {
   if (work->kind == SIM_WORK_KERNEL) free(work->kernel.params);
   if (work->kind == SIM_WORK_COPY) free(work->copy.staged);
   if (work->kind == SIM_WORK_RECORD || work->kind == SIM_WORK_WAIT) sim_record_drop(work->record);
-  if (work->kind == SIM_WORK_GRAPH) sim_exec_drop(work->exec);
+  if (work->kind == SIM_WORK_GRAPH) {
+    sim_exec_drop(work->graph.exec);
+    sim_record_drop(work->graph.after);
+  }
   work->kind = SIM_WORK_EMPTY;
 }

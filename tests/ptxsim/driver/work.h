@@ -63,7 +63,10 @@ typedef struct sim_work {
     } host;
     sim_record *record; /* RECORD, WAIT: owned share */
     uint64_t release;
-    struct sim_exec *exec; /* GRAPH: owned share */
+    struct {
+      struct sim_exec *exec;
+      sim_record *after; /* of the graph's launch before this one, or NULL */
+    } graph;             /* owned shares */
   };
 } sim_work;
 
