@@ -112,6 +112,7 @@ static rgt_status check_pages(rgt__tunedb *db, sqlite3_stmt *s, void *user, rgt_
   rgt__reader r = {.s = s};
   const char *text = rgt__read_text(&r);
   if (strcmp(text, "ok") == 0) return RGT_OK;
+  if (rgt__statement_unread(text)) return rgt__error_set(err, RGT_EDB, "%s: cannot be read: %s", db->path, text);
   db->damaged = 1;
   return rgt__error_set(err, RGT_EDB, "%s: is damaged: %s", db->path, text);
 }

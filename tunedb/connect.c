@@ -126,8 +126,10 @@ static rgt_status quick_check(rgt__tunedb *db, rgt__error *err) {
     rgt__reader r = {.s = s};
     const char *text = rgt__read_text(&r);
     if (strcmp(text, "ok") != 0) {
-      db->damaged = 1;
-      status = rgt__error_set(err, RGT_EDB, "%s: is damaged: %s", db->path, text);
+      db->damaged = !rgt__statement_unread(text);
+      if (!db->damaged) db->code = SQLITE_IOERR;
+      status = !db->damaged ? rgt__error_set(err, RGT_EDB, "%s: cannot be read: %s", db->path, text)
+                            : rgt__error_set(err, RGT_EDB, "%s: is damaged: %s", db->path, text);
     }
   }
   if (has_row) sqlite3_reset(s);

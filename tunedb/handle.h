@@ -31,6 +31,7 @@ struct rgt__tunedb {
   int read_only;
   int damaged;    /* a statement met damage, or the file was moved away under us: rgt__open_again may help */
   int suspect;    /* check the whole file when it is opened next, however large */
+  int locks_fail; /* SQLite tried for ten seconds to lock the file's journal: it is not asked again */
   int code;       /* SQLite's extended code of the last failure */
   dev_t file_dev; /* which file is open, to see that another one lies at the path since */
   ino_t file_ino;
@@ -53,6 +54,9 @@ rgt_status rgt__open_writable(rgt__tunedb *db, rgt__error *err);
  * more, err is empty again then. */
 int rgt__open_again(rgt__tunedb *db, int tries, rgt__error *err);
 
+/* rgt__statement_unread -- 1 if the text that SQLite's check gave speaks of pages that the disk or the memory did not give just
+ * now, which is no damage: the file stays where it is. */
+int rgt__statement_unread(const char *text);
 /* rgt__statement_get -- a prepared statement, made at its first use, reset and without values. */
 rgt_status rgt__statement_get(rgt__tunedb *db, rgt__sql_name name, sqlite3_stmt **out, rgt__error *err);
 /* rgt__statement_step -- one step; *has_row says whether a row is there. Resets it at the end and on failure. */

@@ -80,6 +80,8 @@ rgt_status rgt__open_usable(rgt__tunedb *db, rgt__error *err) {
   if (!db) return rgt__error_set(err, RGT_EINVAL, "tuned database: no handle");
   if (db->owner != getpid())
     return rgt__error_set(err, RGT_EDB, "%s: was opened before a fork; open it again in the child", db->path);
+  if (db->locks_fail)
+    return rgt__error_set(err, RGT_EDB, "%s: its locks do not work there; name a file in another folder", db->path);
   if (db->sql && !rgt__open_was_moved(db)) return RGT_OK;
   return reopen(db, err);
 }

@@ -24,6 +24,13 @@
 static const char *const journals[] = {"-wal", "-shm", "-journal"};
 enum { N_JOURNALS = 3 };
 
+static int open_again(const char *path, int flags) {
+  int fd;
+  do fd = open(path, flags, 0600);
+  while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
 static char *join(const char *a, const char *b) {
   size_t n = strlen(a), m = strlen(b) + 1;
   char *text = rgt__alloc(n + m);
@@ -72,7 +79,7 @@ int rgt__path_holds_database(const char *path) {
   static const unsigned char id[4] = {RGT_TUNEDB_APPLICATION_ID >> 24, RGT_TUNEDB_APPLICATION_ID >> 16 & 255,
                                       RGT_TUNEDB_APPLICATION_ID >> 8 & 255, RGT_TUNEDB_APPLICATION_ID & 255};
   char page[4096];
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  int fd = open_again(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) return 1;
   ssize_t n = read(fd, page, sizeof page);
   close(fd);
@@ -105,7 +112,7 @@ static rgt_status create_file(const char *path, rgt__error *err) {
     close(fd);
     struct stat st;
     if (link(temp, path) != 0 && (errno != EEXIST || stat(path, &st) != 0)) {
-      fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+      fd = open_again(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY);
       if (fd < 0) code = errno;
       if (fd >= 0) close(fd);
     }
@@ -136,7 +143,7 @@ int rgt__path_writable(const char *path) {
 int rgt__path_lock(const char *path) {
   char *folder = rgt__path_folder(path);
   if (!folder) return -1;
-  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int fd = open_again(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   rgt__free(folder);
   if (fd < 0) return -1;
   while (flock(fd, LOCK_EX) != 0) {

@@ -1,6 +1,8 @@
 /* statement.c -- prepared statements kept in the handle, values in, columns out, and what a failure is called. */
 #include "tunedb/handle.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const texts[RGT_N_SQL] = {
@@ -32,18 +34,46 @@ static const char *advice(int primary_code) {
   }
 }
 
+/* SQLite calls a file damaged whose reading the system refuses with EIO. The system's error is still in its file objects: the
+ * database's, and its journal's. */
+static int reading_failed(rgt__tunedb *db) {
+  int number = 0;
+  sqlite3_file *journal = NULL;
+  sqlite3_file_control(db->sql, "main", SQLITE_FCNTL_LAST_ERRNO, &number);
+  if (number == 0 && sqlite3_file_control(db->sql, "main", SQLITE_FCNTL_JOURNAL_POINTER, &journal) == SQLITE_OK && journal &&
+      journal->pMethods)
+    journal->pMethods->xFileControl(journal, SQLITE_FCNTL_LAST_ERRNO, &number);
+  return number == EIO || number == ENXIO || number == ERANGE;
+}
+
 /* Where another process moved the file, and its journals with it, under our hands, what SQLite calls an I/O error is cured by
  * looking again. A disk's own error leaves the file where it is. */
 rgt_status rgt__statement_fail(rgt__tunedb *db, const char *what, rgt__error *err) {
   int code = sqlite3_extended_errcode(db->sql), primary = code & 0xFF;
+  const char *text = sqlite3_errmsg(db->sql);
+  if (primary == SQLITE_CORRUPT && reading_failed(db)) {
+    code = SQLITE_IOERR_READ;
+    primary = SQLITE_IOERR;
+    text = sqlite3_errstr(code);
+  }
   db->code = code;
+  if (primary == SQLITE_PROTOCOL) db->locks_fail = 1;
   if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || code == SQLITE_READONLY_DBMOVED ||
       (primary == SQLITE_IOERR && rgt__open_was_moved(db)))
     db->damaged = 1;
   if (primary == SQLITE_NOMEM) return rgt__error_set(err, RGT_ENOMEM, "%s: %s: out of memory", db->path, what);
   const char *hint = advice(primary);
-  return rgt__error_set(err, RGT_EDB, "%s: %s: %s%s%s", db->path, what, sqlite3_errmsg(db->sql), hint ? "; " : "",
-                        hint ? hint : "");
+  return rgt__error_set(err, RGT_EDB, "%s: %s: %s%s%s", db->path, what, text, hint ? "; " : "", hint ? hint : "");
+}
+
+int rgt__statement_unread(const char *text) {
+  static const char words[] = "error code";
+  if (strstr(text, "failed to get page")) return 1;
+  for (const char *at = strstr(text, words); at; at = strstr(at + 1, words)) {
+    int code = atoi(at + sizeof words) & 0xFF;
+    if (code == SQLITE_IOERR || code == SQLITE_NOMEM) return 1;
+  }
+  return 0;
 }
 
 rgt_status rgt__statement_get(rgt__tunedb *db, rgt__sql_name name, sqlite3_stmt **out, rgt__error *err) {

@@ -16,6 +16,13 @@ static rgt_status io_error(rgt__error *err, const char *what, const char *path, 
   return rgt__error_set(err, RGT_EIO, "%s %s: %s", what, path, strerror(number));
 }
 
+static int open_again(const char *path, int flags) {
+  int fd;
+  do fd = open(path, flags);
+  while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
 /* Reads until the end, not until the size that fstat gave: the file may grow. */
 static rgt_status read_all(int fd, const char *path, size_t max_bytes, rgt__buffer *b, rgt__error *err) {
   size_t total = 0;
@@ -40,7 +47,7 @@ rgt_status rgt__file_read(const char *path, size_t max_bytes, rgt__buffer *b, rg
   size_t before = b->size;
   rgt_status status;
   struct stat st;
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  int fd = open_again(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return io_error(err, "cannot open", path, errno);
   if (fstat(fd, &st)) {
     status = io_error(err, "cannot look at", path, errno);
@@ -75,7 +82,7 @@ static rgt_status sync_folder(const char *path, rgt__error *err) {
   char *folder = folder_of(path);
   if (!folder) return rgt__error_nomem(err, strlen(path) + 1);
   rgt_status status = RGT_OK;
-  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int fd = open_again(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0 || (fsync(fd) && errno != EINVAL)) status = io_error(err, "cannot sync folder", folder, errno);
   if (fd >= 0) close(fd);
   rgt__free(folder);

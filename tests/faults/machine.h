@@ -5,6 +5,7 @@
 #define RGT_TESTS_MACHINE_H
 
 #include <stdatomic.h>
+#include <time.h>
 
 #include "runtime/base/alloc.h"
 #include "runtime/context.h"

@@ -405,7 +405,9 @@ static long count_allocations(world *w, const step *steps, long ends[STEPS_MAX])
   outcome_counts none[STEPS_MAX] = {{0}};
   sequence_once(w, steps, -1, 0, none, NULL);
   sequence_once(w, steps, -1, 0, none, ends);
-  return atomic_load(&hook.n);
+  long n = 0;
+  for (int i = 0; steps[i].name; i++) n = ends[i];
+  return n;
 }
 
 /* Every allocation of a short step; of a long one `at_most`, drawn with a seed. */
