@@ -104,9 +104,9 @@ static void measure(int i, const char *checks, int quick) {
 }
 
 int main(int argc, char **argv) {
-  int quick = argc > 1 && strcmp(argv[1], "--quick") == 0, failed = 0;
+  int quick = argc > 1 && strcmp(argv[1], "--quick") == 0, passed = 0, failed = 0;
   if (sim_nvrtc_missing() != NULL) {
-    printf("skipped: %s\n", sim_nvrtc_missing());
+    printf("skipped: %s\n[  SKIPPED ] 1 test(s), listed below:\n[  SKIPPED ] ptxsim_speed\n", sim_nvrtc_missing());
     return 0;
   }
   for (int i = 0; i < N_KERNELS; i++)
@@ -115,7 +115,12 @@ int main(int argc, char **argv) {
       fflush(stdout);
       pid_t child = fork();
       if (child == 0) measure(i, all ? "all" : "none", quick);
-      if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0) failed = 1;
+      if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0)
+        failed++;
+      else
+        passed++;
     }
-  return failed;
+  printf("[  PASSED  ] %d test(s).\n", passed);
+  if (failed > 0) printf("[  FAILED  ] %d test(s), listed below:\n[  FAILED  ] ptxsim_speed\n", failed);
+  return failed > 0;
 }

@@ -1,5 +1,6 @@
 /* function.c -- kernels of a module, and what they need. */
 #include "call.h"
+#include "capture.h"
 #include "handles.h"
 #include "module.h"
 
@@ -196,5 +197,20 @@ SIM_CALL(SIM_CONTEXT, cuFuncGetParamInfo, (CUfunction handle, size_t i, size_t *
   if (offset == NULL || i >= (size_t)function->facts->n_params) return CUDA_ERROR_INVALID_VALUE; /* how a program counts them */
   *offset = function->facts->param_offset[i];
   if (size != NULL) *size = function->facts->param_size[i];
+  return CUDA_SUCCESS;
+}
+
+/* Loaded is every kernel from the start. */
+SIM_CALL(SIM_CONTEXT, cuFuncLoad, (CUfunction handle), (handle)) {
+  CUresult result = sim_capture_check_unsafe();
+  if (result == CUDA_SUCCESS) sim_function_find(handle, &result);
+  return result;
+}
+
+SIM_CALL(SIM_CONTEXT, cuFuncIsLoaded, (int *state, CUfunction handle), (state, handle)) {
+  CUresult result = CUDA_SUCCESS;
+  if (sim_function_find(handle, &result) == NULL) return result;
+  if (state == NULL) return sim_refuse(CUDA_ERROR_INVALID_VALUE, "the address for the state is NULL");
+  *state = 1;
   return CUDA_SUCCESS;
 }
