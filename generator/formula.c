@@ -104,6 +104,12 @@ int rgt__formula_is_constant(const rgt__formula *f) {
   return 1;
 }
 
+int rgt__formula_uses(const rgt__formula *f, rgt__formula_var v) {
+  for (int i = 0; i < f->n; i++)
+    if (f->code[i].op == VARIABLE && f->code[i].var == v) return 1;
+  return 0;
+}
+
 /* ---- text to code ------------------------------------------------------------------------------------------ */
 
 /* Levels of parentheses and calls. More than format() can need for any code (each level there costs two places of code), and

@@ -50,6 +50,7 @@ int64_t rgt__formula_eval(const rgt__formula *f, const int64_t vars[RGT_N_VARS])
 /* rgt__formula_eval_checked -- the same, and 0 if something was divided by zero on the way, else 1. */
 int rgt__formula_eval_checked(const rgt__formula *f, const int64_t vars[RGT_N_VARS], int64_t *value);
 int rgt__formula_is_constant(const rgt__formula *f);               /* no run-time variable in it */
+int rgt__formula_uses(const rgt__formula *f, rgt__formula_var v);  /* this one is */
 void rgt__formula_format(const rgt__formula *f, rgt__buffer *out); /* infix; parses back to the same code */
 
 #endif

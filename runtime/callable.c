@@ -42,7 +42,7 @@ static rgt_status run_candidate(void *self, rgt__device *device, const rgt_kargs
   rgt__plan plan;
   void *workspace = NULL;
   if (rgt__stop_now(device->stop)) return rgt__error_set(err, RGT_EINTERRUPTED, "%s: given up", candidate->text);
-  rgt__plan_make(&candidate->program, &device->info, k->rows, k->groups, &plan);
+  rgt__plan_make_on(device, candidate->module, &candidate->program, k->rows, k->groups, &plan);
   if (!plan.valid) return rgt__callable_run_builtin(&candidate->op, c->form, device, k, err);
   rgt_status status = RGT_OK;
   c->n_runs++;

@@ -101,6 +101,8 @@ typedef struct rgt__device_ops {
   /* take_counters -- waits for the stream, gives the two counters of index errors (device memory) as they are, and sets them
    * to {0, INT64_MAX} where they count something. */
   rgt_status (*take_counters)(rgt__device *d, rgt_int64 *counters, rgt_int64 out[2], void *stream, rgt__error *err);
+  /* occupancy -- blocks of a step's entry that an SM holds at once, 1 or more (1 where it cannot be told). */
+  int64_t (*occupancy)(rgt__device *d, rgt__module *m, int step, int64_t block, int64_t shared);
 
   /* another -- the same device once more, for a thread of its own: same kind, ordinal, target, threads and compiler; the caller
    * closes it. NULL: there is one alone, and threads share it. */
@@ -135,7 +137,11 @@ int rgt__device_cuda_present(const rgt__environment *env, int has_code);
  * e.g. "sm_90". RGT_ENOCOMPILER (what was looked for), RGT_EINVAL (NVRTC does not list that target: the list is named). */
 rgt_status rgt__device_offline_cuda(const rgt__device_options *o, const char *target_name, rgt__device **out, rgt__error *err);
 
-/* rgt__plan_make -- evaluates a program's formulas for one call. */
+/* rgt__plan_make -- evaluates a program's formulas for one call, with an occupancy of 1. */
 void rgt__plan_make(const rgt__program *program, const rgt__device_info *info, int64_t rows, int64_t groups, rgt__plan *plan);
+/* rgt__plan_make_on -- the same for a program that is loaded: where a step's grid asks for the occupancy, it is that step's own
+ * entry's, with its block and shared bytes. */
+void rgt__plan_make_on(rgt__device *d, rgt__module *m, const rgt__program *program, int64_t rows, int64_t groups,
+                       rgt__plan *plan);
 
 #endif

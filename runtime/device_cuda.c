@@ -84,6 +84,7 @@ static const rgt__device_ops ops = {
     .graph_launch = rgt__cuda_graph_launch,
     .graph_free = rgt__cuda_graph_free,
     .take_counters = rgt__cuda_take_counters,
+    .occupancy = rgt__cuda_occupancy,
 };
 
 /* Its own stream waits for the default stream and is waited for by it, as copies and fills go there. */

@@ -79,6 +79,7 @@ rgt_status rgt__cuda_mem_read(rgt__device *d, void *to_host, const void *from, s
 
 rgt_status rgt__cuda_launch_program(rgt__device *d, rgt__module *m, const rgt__program *program, const rgt__plan *plan,
                                     const rgt_kargs *k, void *workspace, void *stream, rgt__error *err);
+int64_t rgt__cuda_occupancy(rgt__device *d, rgt__module *m, int step, int64_t block, int64_t shared);
 rgt_status rgt__cuda_sync(rgt__device *d, void *stream, rgt__error *err);
 rgt_status rgt__cuda_take_counters(rgt__device *d, rgt_int64 *counters, rgt_int64 out[2], void *stream, rgt__error *err);
 

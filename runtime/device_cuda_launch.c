@@ -61,6 +61,16 @@ rgt_status rgt__cuda_launch_program(rgt__device *d, rgt__module *m, const rgt__p
   return status;
 }
 
+int64_t rgt__cuda_occupancy(rgt__device *d, rgt__module *m, int step, int64_t block, int64_t shared) {
+  rgt__cuda_device *c = rgt__cuda_of(d);
+  rgt__cuda_scope scope;
+  int blocks = 0;
+  if (!c->api.cuOccupancyMaxActiveBlocksPerMultiprocessor || rgt__cuda_enter(c, &scope, NULL) != RGT_OK) return 1;
+  int result = c->api.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, m->functions[step], (int)block, (size_t)shared);
+  rgt__cuda_leave(c, &scope);
+  return result == RGT_CUDA_SUCCESS && blocks > 0 ? blocks : 1;
+}
+
 /* ---- waiting ---- */
 
 /* Waiting for a stream that is being captured would end the capture for its owner: that is refused here first. */

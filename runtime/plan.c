@@ -26,15 +26,24 @@ static int64_t shared_max(const rgt__target *t) {
   return 0;
 }
 
-/* A division by zero anywhere leaves a number that means nothing: not valid either. */
-void rgt__plan_make(const rgt__program *program, const rgt__device_info *info, int64_t rows, int64_t groups, rgt__plan *plan) {
-  int64_t vars[RGT_N_VARS] = {0}, valid = 0;
+static void fill_vars(const rgt__device_info *info, int64_t rows, int64_t groups, int64_t vars[RGT_N_VARS]) {
+  memset(vars, 0, RGT_N_VARS * sizeof *vars);
   vars[RGT_VAR_ROWS] = rows;
   vars[RGT_VAR_GROUPS] = groups;
   vars[RGT_VAR_THREADS] = info->n_threads;
   vars[RGT_VAR_SM_COUNT] = info->sm_count;
   vars[RGT_VAR_OCCUPANCY] = 1;
-  int cuda = strcmp(info->target.device, "cuda") == 0;
+}
+
+static int step_fits(const rgt__step *s, const rgt__device_info *info, const rgt__plan *plan, int i) {
+  if (s->kind == RGT_STEP_MEMSET) return memset_fits(plan, i);
+  return strcmp(info->target.device, "cuda") != 0 || launch_fits(plan, i, shared_max(&info->target));
+}
+
+/* A division by zero anywhere leaves a number that means nothing: not valid either. */
+void rgt__plan_make(const rgt__program *program, const rgt__device_info *info, int64_t rows, int64_t groups, rgt__plan *plan) {
+  int64_t vars[RGT_N_VARS], valid = 0;
+  fill_vars(info, rows, groups, vars);
   plan->rows = rows;
   plan->groups = groups;
   int good = rgt__formula_eval_checked(&program->valid, vars, &valid);
@@ -48,8 +57,21 @@ void rgt__plan_make(const rgt__program *program, const rgt__device_info *info, i
     good &= rgt__formula_eval_checked(&s->cluster, vars, &plan->steps[i].cluster);
     good &= rgt__formula_eval_checked(&s->offset, vars, &plan->steps[i].offset);
     good &= rgt__formula_eval_checked(&s->bytes, vars, &plan->steps[i].bytes);
-    if (s->kind == RGT_STEP_MEMSET) good &= memset_fits(plan, i);
-    if (s->kind == RGT_STEP_KERNEL && cuda) good &= launch_fits(plan, i, shared_max(&info->target));
+    good &= step_fits(s, info, plan, i);
   }
   plan->valid = good && valid != 0;
+}
+
+void rgt__plan_make_on(rgt__device *d, rgt__module *m, const rgt__program *program, int64_t rows, int64_t groups,
+                       rgt__plan *plan) {
+  int64_t vars[RGT_N_VARS];
+  rgt__plan_make(program, &d->info, rows, groups, plan);
+  if (!d->ops->occupancy || !plan->valid) return;
+  fill_vars(&d->info, rows, groups, vars);
+  for (int i = 0; i < program->n_steps; i++) {
+    const rgt__step *s = &program->steps[i];
+    if (s->kind != RGT_STEP_KERNEL || !rgt__formula_uses(&s->grid, RGT_VAR_OCCUPANCY)) continue;
+    vars[RGT_VAR_OCCUPANCY] = d->ops->occupancy(d, m, i, plan->steps[i].block, plan->steps[i].shared);
+    plan->valid &= rgt__formula_eval_checked(&s->grid, vars, &plan->steps[i].grid) && step_fits(s, &d->info, plan, i);
+  }
 }

@@ -170,7 +170,7 @@ rgt_status rgt_op_run(rgt_op *op, const rgt_args *args, void *stream) {
   rgt__ready *ready = op->prepared ? op->by_bucket[bucket_of(k.rows)] : NULL;
   if (LIKELY(ready)) {
     if (ready->plan.rows != k.rows || ready->plan.groups != k.groups)
-      rgt__plan_make(&ready->program, &d->info, k.rows, k.groups, &ready->plan);
+      rgt__plan_make_on(d, ready->module, &ready->program, k.rows, k.groups, &ready->plan);
     if (!ready->plan.valid || ready->plan.workspace_bytes > op->workspace_bytes) ready = NULL;
   }
   status = LIKELY(ready)

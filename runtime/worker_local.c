@@ -202,7 +202,8 @@ static rgt_status local_round(rgt__worker *w, rgt__candidate *const *c, int n, r
     rgt_status status = rgt__bench_data_workspace(d, &l->data, t.plan.workspace_bytes, err);
     if (status != RGT_OK && t.plan.workspace_bytes > SMALL_WORKSPACE) continue;
     if (status == RGT_OK) status = load(l, c[i], err);
-    if (status == RGT_OK) status = sample(l, &t, &samples[i], err);
+    if (status == RGT_OK) rgt__plan_make_on(d, c[i]->module, &c[i]->program, l->data.k.rows, l->data.k.groups, &t.plan);
+    if (status == RGT_OK && t.plan.valid) status = sample(l, &t, &samples[i], err);
     if (status != RGT_OK && status != RGT_EINFEASIBLE) return status;
   }
   return RGT_OK;

@@ -175,6 +175,16 @@ static void folding(void **state) {
   assert_format(&f, "10 / 0");
 }
 
+static void uses(void **state) {
+  (void)state;
+  rgt__formula f = parsed("sm_count * occupancy + 4");
+  assert_int_equal(rgt__formula_uses(&f, RGT_VAR_OCCUPANCY), 1);
+  assert_int_equal(rgt__formula_uses(&f, RGT_VAR_SM_COUNT), 1);
+  assert_int_equal(rgt__formula_uses(&f, RGT_VAR_ROWS), 0); /* the first variable, as zeroed places of code have it */
+  f = parsed("0");
+  assert_int_equal(rgt__formula_uses(&f, RGT_VAR_ROWS), 0);
+}
+
 static void formats(void **state) {
   (void)state;
   static const char *const same[] = {"rows",
@@ -375,9 +385,8 @@ static void random_formulas(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(values),         cmocka_unit_test(checked), cmocka_unit_test(extreme_variables),
-      cmocka_unit_test(zero_formula),   cmocka_unit_test(folding), cmocka_unit_test(formats),
-      cmocka_unit_test(refuses),        cmocka_unit_test(limits),  cmocka_unit_test(names),
-      cmocka_unit_test(random_formulas)};
+      cmocka_unit_test(values),  cmocka_unit_test(checked), cmocka_unit_test(extreme_variables), cmocka_unit_test(zero_formula),
+      cmocka_unit_test(folding), cmocka_unit_test(uses),    cmocka_unit_test(formats),           cmocka_unit_test(refuses),
+      cmocka_unit_test(limits),  cmocka_unit_test(names),   cmocka_unit_test(random_formulas)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

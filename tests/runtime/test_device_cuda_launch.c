@@ -125,6 +125,33 @@ static void test_shared_beside_the_static(void **state) {
   assert_string_equal(fake->misuse, "");
 }
 
+/* A grid as large as the device holds at once: each step by its own entry. */
+static void test_occupancy(void **state) {
+  static const char lines[] = "valid 1\nworkspace 0\n"
+                              "kernel a grid sm_count * occupancy ; block 256 ; shared 0 ; cluster 0\n"
+                              "kernel b grid occupancy ; block 32 ; shared 1000 * groups ; cluster 0\n"
+                              "kernel c grid sm_count ; block 32 ; shared 0 ; cluster 0\n";
+  rgt__program p;
+  rgt__module *m = NULL;
+  (void)state;
+  OK(fake_load(lines, &p, &m));
+  rgt__plan_make_on(device, m, &p, 1, 50, &plan);
+  assert_true(plan.valid);
+  assert_int_equal(plan.steps[0].grid, 132 * 8);
+  assert_int_equal(plan.steps[1].grid, 4); /* 50,000 bytes each of 232,448 */
+  assert_int_equal(plan.steps[2].grid, 132);
+  assert_int_equal(fake->n_calls[FAKE_cuOccupancyMaxActiveBlocksPerMultiprocessor], 2);
+  fake->fail = FAKE_cuOccupancyMaxActiveBlocksPerMultiprocessor;
+  fake->fail_at = 1;
+  fake->fail_code = 1;
+  rgt__plan_make_on(device, m, &p, 1, 50, &plan);
+  assert_int_equal(plan.steps[0].grid, 132);
+  assert_int_equal(fake_depth(), 0);
+  rgt__plan_make(&p, &device->info, 1, 50, &plan);
+  assert_int_equal(plan.steps[0].grid, 132);
+  device->ops->unload(device, m);
+}
+
 static void test_no_clusters(void **state) {
   (void)state;
   teardown(NULL);
@@ -216,15 +243,9 @@ static void test_a_stream_that_is_none(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(test_steps),
-      TEST(test_calls_of_a_launch),
-      TEST(test_large_shared),
-      TEST(test_shared_beside_the_static),
-      TEST(test_no_clusters),
-      TEST(test_captured),
-      TEST(test_counters),
-      TEST(test_sticky),
-      TEST(test_a_stream_that_is_none),
+      TEST(test_steps),     TEST(test_calls_of_a_launch),     TEST(test_large_shared), TEST(test_shared_beside_the_static),
+      TEST(test_occupancy), TEST(test_no_clusters),           TEST(test_captured),     TEST(test_counters),
+      TEST(test_sticky),    TEST(test_a_stream_that_is_none),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

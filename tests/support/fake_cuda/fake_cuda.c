@@ -699,6 +699,16 @@ EXPORT int cuFuncLoad(void *function) {
   return end(find(function, FUNCTION) ? OK : misuse(INVALID_HANDLE, CALL, "no entry of the current context"));
 }
 
+/* 2048 threads an SM, and the shared memory that a block may have. */
+EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks_, void *function, int block_, size_t shared);
+EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks_, void *function, int block_, size_t shared) {
+  BEGIN(cuOccupancyMaxActiveBlocksPerMultiprocessor);
+  if (!find(function, FUNCTION)) return end(misuse(INVALID_HANDLE, CALL, "no entry of the current context"));
+  int by_threads = 2048 / block_, by_shared = shared ? (int)((size_t)fake.shared_optin / shared) : by_threads;
+  *blocks_ = by_threads < by_shared ? by_threads : by_shared;
+  return end(OK);
+}
+
 typedef struct launch_config { /* CUlaunchConfig */
   unsigned grid[3], block[3], shared;
   void *stream;

@@ -21,52 +21,53 @@ enum {
 };
 
 /* Every call that the fake has. */
-#define FAKE_CALLS(X)                                                        \
-  X(cuInit, 0)                                                               \
-  X(cuDriverGetVersion, 0)                                                   \
-  X(cuGetErrorName, 0)                                                       \
-  X(cuGetErrorString, FAKE_OPTIONAL)                                         \
-  X(cuDeviceGetCount, 0)                                                     \
-  X(cuDeviceGet, 0)                                                          \
-  X(cuDeviceGetName, 0)                                                      \
-  X(cuDeviceGetAttribute, 0)                                                 \
-  X(cuDevicePrimaryCtxRetain, 0)                                             \
-  X(cuDevicePrimaryCtxRelease_v2, FAKE_CLEANUP)                              \
-  X(cuCtxGetCurrent, 0)                                                      \
-  X(cuCtxGetDevice, FAKE_CONTEXT)                                            \
-  X(cuCtxPushCurrent_v2, 0)                                                  \
-  X(cuCtxPopCurrent_v2, FAKE_CONTEXT | FAKE_CLEANUP)                         \
-  X(cuMemGetInfo_v2, FAKE_CONTEXT | FAKE_STICKY)                             \
-  X(cuMemAlloc_v2, FAKE_CONTEXT | FAKE_UNSAFE | FAKE_STICKY)                 \
-  X(cuMemFree_v2, FAKE_CONTEXT | FAKE_UNSAFE | FAKE_CLEANUP)                 \
-  X(cuMemcpyHtoD_v2, FAKE_CONTEXT | FAKE_UNSAFE | FAKE_STICKY)               \
-  X(cuMemcpyDtoH_v2, FAKE_CONTEXT | FAKE_UNSAFE | FAKE_STICKY)               \
-  X(cuMemcpyHtoDAsync_v2, FAKE_CONTEXT | FAKE_STICKY)                        \
-  X(cuMemcpyDtoHAsync_v2, FAKE_CONTEXT | FAKE_STICKY)                        \
-  X(cuMemsetD8Async, FAKE_CONTEXT | FAKE_STICKY)                             \
-  X(cuModuleLoadDataEx, FAKE_CONTEXT | FAKE_UNSAFE | FAKE_STICKY)            \
-  X(cuModuleUnload, FAKE_CONTEXT | FAKE_UNSAFE | FAKE_CLEANUP)               \
-  X(cuModuleGetFunction, FAKE_CONTEXT | FAKE_STICKY)                         \
-  X(cuFuncGetAttribute, FAKE_CONTEXT | FAKE_STICKY)                          \
-  X(cuFuncSetAttribute, FAKE_CONTEXT | FAKE_STICKY)                          \
-  X(cuFuncLoad, FAKE_CONTEXT | FAKE_UNSAFE | FAKE_STICKY | FAKE_OPTIONAL)    \
-  X(cuLaunchKernel, FAKE_CONTEXT | FAKE_STICKY)                              \
-  X(cuLaunchKernelEx, FAKE_CONTEXT | FAKE_STICKY | FAKE_OPTIONAL)            \
-  X(cuStreamCreate, FAKE_CONTEXT | FAKE_STICKY)                              \
-  X(cuStreamDestroy_v2, FAKE_CONTEXT | FAKE_CLEANUP)                         \
-  X(cuStreamSynchronize, FAKE_CONTEXT | FAKE_STICKY)                         \
-  X(cuStreamIsCapturing, FAKE_CONTEXT)                                       \
-  X(cuEventCreate, FAKE_CONTEXT | FAKE_STICKY)                               \
-  X(cuEventDestroy_v2, FAKE_CONTEXT | FAKE_CLEANUP)                          \
-  X(cuEventRecord, FAKE_CONTEXT | FAKE_STICKY)                               \
-  X(cuEventSynchronize, FAKE_CONTEXT | FAKE_UNSAFE | FAKE_STICKY)            \
-  X(cuEventElapsedTime_v2, FAKE_CONTEXT | FAKE_OPTIONAL)                     \
-  X(cuEventElapsedTime, FAKE_CONTEXT)                                        \
-  X(cuStreamBeginCapture_v2, FAKE_CONTEXT | FAKE_STICKY | FAKE_OPTIONAL)     \
-  X(cuStreamEndCapture, FAKE_CONTEXT | FAKE_OPTIONAL)                        \
-  X(cuGraphInstantiateWithFlags, FAKE_CONTEXT | FAKE_STICKY | FAKE_OPTIONAL) \
-  X(cuGraphLaunch, FAKE_CONTEXT | FAKE_STICKY | FAKE_OPTIONAL)               \
-  X(cuGraphExecDestroy, FAKE_CONTEXT | FAKE_OPTIONAL | FAKE_CLEANUP)         \
+#define FAKE_CALLS(X)                                                          \
+  X(cuInit, 0)                                                                 \
+  X(cuDriverGetVersion, 0)                                                     \
+  X(cuGetErrorName, 0)                                                         \
+  X(cuGetErrorString, FAKE_OPTIONAL)                                           \
+  X(cuDeviceGetCount, 0)                                                       \
+  X(cuDeviceGet, 0)                                                            \
+  X(cuDeviceGetName, 0)                                                        \
+  X(cuDeviceGetAttribute, 0)                                                   \
+  X(cuDevicePrimaryCtxRetain, 0)                                               \
+  X(cuDevicePrimaryCtxRelease_v2, FAKE_CLEANUP)                                \
+  X(cuCtxGetCurrent, 0)                                                        \
+  X(cuCtxGetDevice, FAKE_CONTEXT)                                              \
+  X(cuCtxPushCurrent_v2, 0)                                                    \
+  X(cuCtxPopCurrent_v2, FAKE_CONTEXT | FAKE_CLEANUP)                           \
+  X(cuMemGetInfo_v2, FAKE_CONTEXT | FAKE_STICKY)                               \
+  X(cuMemAlloc_v2, FAKE_CONTEXT | FAKE_UNSAFE | FAKE_STICKY)                   \
+  X(cuMemFree_v2, FAKE_CONTEXT | FAKE_UNSAFE | FAKE_CLEANUP)                   \
+  X(cuMemcpyHtoD_v2, FAKE_CONTEXT | FAKE_UNSAFE | FAKE_STICKY)                 \
+  X(cuMemcpyDtoH_v2, FAKE_CONTEXT | FAKE_UNSAFE | FAKE_STICKY)                 \
+  X(cuMemcpyHtoDAsync_v2, FAKE_CONTEXT | FAKE_STICKY)                          \
+  X(cuMemcpyDtoHAsync_v2, FAKE_CONTEXT | FAKE_STICKY)                          \
+  X(cuMemsetD8Async, FAKE_CONTEXT | FAKE_STICKY)                               \
+  X(cuModuleLoadDataEx, FAKE_CONTEXT | FAKE_UNSAFE | FAKE_STICKY)              \
+  X(cuModuleUnload, FAKE_CONTEXT | FAKE_UNSAFE | FAKE_CLEANUP)                 \
+  X(cuModuleGetFunction, FAKE_CONTEXT | FAKE_STICKY)                           \
+  X(cuFuncGetAttribute, FAKE_CONTEXT | FAKE_STICKY)                            \
+  X(cuFuncSetAttribute, FAKE_CONTEXT | FAKE_STICKY)                            \
+  X(cuFuncLoad, FAKE_CONTEXT | FAKE_UNSAFE | FAKE_STICKY | FAKE_OPTIONAL)      \
+  X(cuLaunchKernel, FAKE_CONTEXT | FAKE_STICKY)                                \
+  X(cuLaunchKernelEx, FAKE_CONTEXT | FAKE_STICKY | FAKE_OPTIONAL)              \
+  X(cuStreamCreate, FAKE_CONTEXT | FAKE_STICKY)                                \
+  X(cuStreamDestroy_v2, FAKE_CONTEXT | FAKE_CLEANUP)                           \
+  X(cuStreamSynchronize, FAKE_CONTEXT | FAKE_STICKY)                           \
+  X(cuStreamIsCapturing, FAKE_CONTEXT)                                         \
+  X(cuEventCreate, FAKE_CONTEXT | FAKE_STICKY)                                 \
+  X(cuEventDestroy_v2, FAKE_CONTEXT | FAKE_CLEANUP)                            \
+  X(cuEventRecord, FAKE_CONTEXT | FAKE_STICKY)                                 \
+  X(cuEventSynchronize, FAKE_CONTEXT | FAKE_UNSAFE | FAKE_STICKY)              \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessor, FAKE_CONTEXT | FAKE_OPTIONAL) \
+  X(cuEventElapsedTime_v2, FAKE_CONTEXT | FAKE_OPTIONAL)                       \
+  X(cuEventElapsedTime, FAKE_CONTEXT)                                          \
+  X(cuStreamBeginCapture_v2, FAKE_CONTEXT | FAKE_STICKY | FAKE_OPTIONAL)       \
+  X(cuStreamEndCapture, FAKE_CONTEXT | FAKE_OPTIONAL)                          \
+  X(cuGraphInstantiateWithFlags, FAKE_CONTEXT | FAKE_STICKY | FAKE_OPTIONAL)   \
+  X(cuGraphLaunch, FAKE_CONTEXT | FAKE_STICKY | FAKE_OPTIONAL)                 \
+  X(cuGraphExecDestroy, FAKE_CONTEXT | FAKE_OPTIONAL | FAKE_CLEANUP)           \
   X(cuGraphDestroy, FAKE_CONTEXT | FAKE_OPTIONAL | FAKE_CLEANUP)
 
 typedef enum fake_call {
