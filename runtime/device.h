@@ -109,7 +109,6 @@ typedef struct rgt__device_ops {
   rgt_status (*another)(rgt__device *d, rgt__device **out, rgt__error *err);
 } rgt__device_ops;
 
-
 typedef struct rgt__device_options {
   const rgt__environment *env; /* borrowed, outlives the device */
   int threads;                 /* 0: RAGTUNE_THREADS or the affinity */

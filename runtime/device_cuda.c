@@ -62,6 +62,8 @@ static void close_device(rgt__device *d) {
   rgt__free(c);
 }
 
+static rgt_status another_device(rgt__device *d, rgt__device **out, rgt__error *err);
+
 static const rgt__device_ops ops = {
     .kind = "cuda",
     .compile = rgt__cuda_compile,
@@ -85,6 +87,7 @@ static const rgt__device_ops ops = {
     .graph_free = rgt__cuda_graph_free,
     .take_counters = rgt__cuda_take_counters,
     .occupancy = rgt__cuda_occupancy,
+    .another = another_device,
 };
 
 /* Its own stream waits for the default stream and is waited for by it, as copies and fills go there. */
@@ -108,14 +111,54 @@ static rgt_status open_ordinal(rgt__cuda_device *c, int ordinal, rgt__error *err
   return status;
 }
 
-rgt_status rgt__device_cuda_open(const rgt__device_options *o, rgt__device **out, rgt__error *err) {
+static rgt__cuda_device *new_device(const rgt__device_options *o) {
   rgt__cuda_device *c = rgt__alloc_zero(1, sizeof *c);
-  if (!c) return rgt__error_nomem(err, sizeof *c);
+  if (!c) return NULL;
   pthread_mutex_init(&c->nvrtc_lock, NULL);
   c->base.ops = &ops;
   c->base.opened = *o;
+  return c;
+}
+
+rgt_status rgt__device_cuda_open(const rgt__device_options *o, rgt__device **out, rgt__error *err) {
+  rgt__cuda_device *c = new_device(o);
+  if (!c) return rgt__error_nomem(err, sizeof *c);
   rgt_status status = rgt__cuda_api_open(o->env, &c->api, err);
   if (status == RGT_OK) status = open_ordinal(c, o->ordinal, err);
+  if (status != RGT_OK) {
+    close_device(&c->base);
+    return status;
+  }
+  *out = &c->base;
+  return RGT_OK;
+}
+
+/* The same context, whoever owns it: what one of them loads the other finds loaded. A stream and events of its own. */
+static rgt_status share(const rgt__cuda_device *from, rgt__cuda_device *c, rgt__error *err) {
+  rgt__cuda_scope scope;
+  c->base.info = from->base.info;
+  c->device = from->device;
+  c->shared_optin = from->shared_optin;
+  c->l2_bytes = from->l2_bytes;
+  rgt_status status = rgt__cuda_api_open(c->base.opened.env, &c->api, err);
+  if (status != RGT_OK) return status;
+  c->context = from->context;
+  if (from->retained) {
+    int result = c->api.cuDevicePrimaryCtxRetain(&c->context, c->device);
+    if (result != RGT_CUDA_SUCCESS) return rgt__cuda_api_fail(&c->api, result, err, "cuDevicePrimaryCtxRetain once more");
+    c->retained = 1;
+  }
+  status = rgt__cuda_enter(c, &scope, err);
+  if (status != RGT_OK) return status;
+  status = make_stream(c, err);
+  rgt__cuda_leave(c, &scope);
+  return status;
+}
+
+static rgt_status another_device(rgt__device *d, rgt__device **out, rgt__error *err) {
+  rgt__cuda_device *c = new_device(&d->opened);
+  if (!c) return rgt__error_nomem(err, sizeof *c);
+  rgt_status status = share(rgt__cuda_of(d), c, err);
   if (status != RGT_OK) {
     close_device(&c->base);
     return status;

@@ -201,6 +201,56 @@ static void test_two_threads(void **state) {
   fake_is_clean("two threads");
 }
 
+/* Once more for another thread: the same context and description, a stream of its own; either may be closed first. */
+static void test_another(void **state) {
+  (void)state;
+  open_ok(); /* the primary context */
+  rgt__device *first = device, *second = NULL;
+  OK(first->ops->another(first, &second, &err));
+  assert_string_equal(second->info.class_text, first->info.class_text);
+  assert_ptr_not_equal(second->stream, first->stream);
+  assert_int_equal(fake->contexts, 2);
+  void *p = fake_memory(16);
+  OK(second->ops->mem_write(second, p, "what one made", 14, &err)); /* the other's to use */
+  first->ops->mem_free(first, p);
+  first->ops->close(first);
+  device = second;
+  touch();
+  fake_device_close();
+  fake_is_clean("both closed");
+  void *own = fake_context(0); /* and the caller's own */
+  fake_push(own);
+  open_ok();
+  (void)fake_pop(); /* as another thread has none current */
+  OK(device->ops->another(device, &second, &err));
+  assert_int_equal(fake->contexts, 0);
+  first = device;
+  device = second;
+  touch();
+  fake_device_close();
+  first->ops->close(first);
+  fake_is_clean("both closed again");
+}
+
+static void test_another_that_fails(void **state) {
+  static const fake_call calls[] = {FAKE_cuInit, FAKE_cuDevicePrimaryCtxRetain, FAKE_cuCtxPushCurrent_v2, FAKE_cuStreamCreate};
+  (void)state;
+  open_ok();
+  for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+    rgt__device *second = NULL;
+    fake->fail = calls[i];
+    fake->fail_at = 1;
+    fake->fail_code = 2;
+    assert_int_not_equal(device->ops->another(device, &second, &err), RGT_OK);
+    assert_null(second);
+    if (!strstr(err.text, "CUDA_ERROR_OUT_OF_MEMORY")) fail_msg("%s: %s", fake_name((int)calls[i]), err.text);
+    assert_int_equal(fake->contexts, 1);
+    assert_int_equal(fake->streams, 1);
+  }
+  fake_device_close();
+  fake_is_clean("closed");
+}
+
 /* ---- memory ---- */
 
 static void test_memory(void **state) {
@@ -245,6 +295,8 @@ int main(void) {
       TEST(test_primary_context),
       TEST(test_callers_context),
       TEST(test_context_of_another_device),
+      TEST(test_another),
+      TEST(test_another_that_fails),
       TEST(test_two_threads),
       TEST(test_memory),
       TEST(test_a_write_is_complete),
