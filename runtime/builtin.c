@@ -6,7 +6,22 @@
 #include "runtime/builtin_rows.h"
 
 int rgt__builtin_supports(const rgt_op_desc *op) {
-  return op->dtype == RGT_F32;
+  return (unsigned)op->dtype <= RGT_BF16;
+}
+
+static rgt__builtin_rows *rows_for(const char *cpu, rgt_dtype dtype) {
+  static rgt__builtin_rows *const plain[] = {rgt__builtin_rows_plain_f32, rgt__builtin_rows_plain_f16,
+                                             rgt__builtin_rows_plain_bf16};
+#ifdef __x86_64__
+  static rgt__builtin_rows *const avx2[] = {rgt__builtin_rows_avx2_f32, rgt__builtin_rows_avx2_f16,
+                                            rgt__builtin_rows_avx2_bf16};
+  static rgt__builtin_rows *const avx512[] = {rgt__builtin_rows_avx512_f32, rgt__builtin_rows_avx512_f16,
+                                              rgt__builtin_rows_avx512_bf16};
+  if (strcmp(cpu, "x86-64-avx512") == 0) return avx512[dtype];
+  if (strcmp(cpu, "x86-64-avx2") == 0) return avx2[dtype];
+#endif
+  (void)cpu;
+  return plain[dtype];
 }
 
 void rgt__builtin_run(const rgt_op_desc *op, rgt_weight_form form, const char *cpu, const rgt_kargs *k, int64_t first,
@@ -25,15 +40,5 @@ void rgt__builtin_run(const rgt_op_desc *op, rgt_weight_form form, const char *c
       .k = k,
       .hidden = hidden,
   };
-#ifdef __x86_64__
-  if (strcmp(cpu, "x86-64-avx512") == 0) {
-    rgt__builtin_rows_avx512(&call, first, first + n);
-    return;
-  }
-  if (strcmp(cpu, "x86-64-avx2") == 0) {
-    rgt__builtin_rows_avx2(&call, first, first + n);
-    return;
-  }
-#endif
-  rgt__builtin_rows_plain(&call, first, first + n);
+  rows_for(cpu, op->dtype)(&call, first, first + n);
 }

@@ -5,7 +5,7 @@
 #include "generator/op.h"
 #include "templates/lib/kargs.h"
 
-/* rgt__builtin_supports -- f32 for now. */
+/* rgt__builtin_supports -- every op in every storage type. */
 int rgt__builtin_supports(const rgt_op_desc *op);
 /* rgt__builtin_run -- rows [first, first + n) of the call. cpu: a target name ("plain", "x86-64-avx2", "x86-64-avx512").
  * hidden: scratch of op->n_hidden floats for the MLP. Bits do not depend on how rows are split. Threads: any. */

@@ -1,7 +1,7 @@
 /* builtin_rows.c -- row_gather with dims at run time: the template's own text, so the default variant's bits.
  *
- * CMake compiles this file once for each set of CPU features, with RGT_BUILTIN_SUFFIX as its name, -ffp-contract=off, and the
- * options that generated code of that target is compiled with. */
+ * CMake compiles this file once for each set of CPU features and each storage type, with RGT_BUILTIN_SUFFIX as its name, the
+ * type as DTYPE, -ffp-contract=off, and the options that generated code of that target is compiled with. */
 #include "runtime/builtin_rows.h"
 
 #define LANES 8   /* the default of row_gather's `lanes` */
@@ -9,8 +9,14 @@
 enum { ACT_NONE = RGT_ACT_NONE, ACT_RELU = RGT_ACT_RELU, ACT_GELU = RGT_ACT_GELU };
 enum { ACT_GELU_TANH = RGT_ACT_GELU_TANH, ACT_SILU = RGT_ACT_SILU, ACT_TANH = RGT_ACT_TANH };
 #define ACT_AT_RUN_TIME
+#define DTYPE_F32 0 /* as rgt_dtype, for #if */
+#define DTYPE_F16 1
+#define DTYPE_BF16 2
+_Static_assert(DTYPE_F32 == RGT_F32 && DTYPE_F16 == RGT_F16 && DTYPE_BF16 == RGT_BF16, "storage types");
 
 #include "templates/cpu/lib/vec.h"
+
+#include "templates/cpu/lib/elem.h"
 
 #include "templates/cpu/lib/shuffle.h"
 
@@ -24,28 +30,39 @@ enum { ACT_GELU_TANH = RGT_ACT_GELU_TANH, ACT_SILU = RGT_ACT_SILU, ACT_TANH = RG
 #define NAMED(suffix) PASTE(rgt__builtin_rows_, suffix)
 
 /* Two calls for two layouts, not one with a test inside: each is compiled for its layout. */
-static __attribute__((noinline)) void one_layer(int layout_kn, const float *w, int64_t ld, const float *b, const float *x,
-                                                int64_t n_k, int64_t n_n, int act, float *y) {
+VEC_INLINE void layer_of_layout(int layout_kn, const elem *w, int64_t ld, const elem *b, const void *x, int64_t n_k,
+                                int64_t n_n, int act, void *y, int ours) {
   if (layout_kn)
-    layer_row(1, w, ld, b, x, n_k, n_n, act, y, PAD_NONE);
+    layer_row(1, w, ld, b, x, n_k, n_n, act, y, ours);
   else
-    layer_row(0, w, ld, b, x, n_k, n_n, act, y, PAD_NONE);
+    layer_row(0, w, ld, b, x, n_k, n_n, act, y, ours);
+}
+
+/* And where storage is not f32, one call for each place of our own floats. */
+static __attribute__((noinline)) void one_layer(int layout_kn, const elem *w, int64_t ld, const elem *b, const void *x,
+                                                int64_t n_k, int64_t n_n, int act, void *y, int ours) {
+  if (DTYPE == DTYPE_F32 || ours == OURS_NONE)
+    layer_of_layout(layout_kn, w, ld, b, x, n_k, n_n, act, y, OURS_NONE);
+  else if (ours == OURS_X)
+    layer_of_layout(layout_kn, w, ld, b, x, n_k, n_n, act, y, OURS_X);
+  else
+    layer_of_layout(layout_kn, w, ld, b, x, n_k, n_n, act, y, OURS_Y);
 }
 
 static void live_row(const rgt__builtin_call *c, int64_t r, int64_t g) {
   const rgt_kargs *k = c->k;
-  const float *x = (const float *)k->x + r * k->ld_x;
-  float *y = (float *)k->y + r * k->ld_y;
-  const float *w1 = call_group(k->w1, c->pointers, k->stride_w1, g);
-  const float *b1 = c->bias1 ? call_group(k->b1, (k->flags & RGT_KARGS_B1_POINTERS) != 0, k->stride_b1, g) : NULL;
+  const elem *x = (const elem *)k->x + r * k->ld_x;
+  elem *y = (elem *)k->y + r * k->ld_y;
+  const elem *w1 = call_group(k->w1, c->pointers, k->stride_w1, g);
+  const elem *b1 = c->bias1 ? call_group(k->b1, (k->flags & RGT_KARGS_B1_POINTERS) != 0, k->stride_b1, g) : NULL;
   if (!c->mlp) {
-    one_layer(c->layout_kn, w1, k->ld_w1, b1, x, c->n_in, c->n_out, c->act, y);
+    one_layer(c->layout_kn, w1, k->ld_w1, b1, x, c->n_in, c->n_out, c->act, y, OURS_NONE);
     return;
   }
-  const float *w2 = call_group(k->w2, c->pointers, k->stride_w2, g);
-  const float *b2 = c->bias2 ? call_group(k->b2, (k->flags & RGT_KARGS_B2_POINTERS) != 0, k->stride_b2, g) : NULL;
-  one_layer(c->layout_kn, w1, k->ld_w1, b1, x, c->n_in, c->n_hidden, c->act, c->hidden);
-  one_layer(c->layout_kn, w2, k->ld_w2, b2, c->hidden, c->n_hidden, c->n_out, ACT_NONE, y);
+  const elem *w2 = call_group(k->w2, c->pointers, k->stride_w2, g);
+  const elem *b2 = c->bias2 ? call_group(k->b2, (k->flags & RGT_KARGS_B2_POINTERS) != 0, k->stride_b2, g) : NULL;
+  one_layer(c->layout_kn, w1, k->ld_w1, b1, x, c->n_in, c->n_hidden, c->act, c->hidden, OURS_Y);
+  one_layer(c->layout_kn, w2, k->ld_w2, b2, c->hidden, c->n_hidden, c->n_out, ACT_NONE, y, OURS_X);
 }
 
 void NAMED(RGT_BUILTIN_SUFFIX)(const rgt__builtin_call *c, int64_t first, int64_t last) {
@@ -55,7 +72,7 @@ void NAMED(RGT_BUILTIN_SUFFIX)(const rgt__builtin_call *c, int64_t first, int64_
       live_row(c, r, g);
     } else {
       call_report(c->k, g, r);
-      call_zero((float *)c->k->y + r * c->k->ld_y, c->n_out);
+      call_zero((elem *)c->k->y + r * c->k->ld_y, c->n_out);
     }
   }
 }

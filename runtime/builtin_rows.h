@@ -1,4 +1,4 @@
-/* builtin_rows.h -- the built-in kernel's loop over rows, compiled once for each set of CPU features. */
+/* builtin_rows.h -- the built-in kernel's loop over rows, compiled once for each set of CPU features and storage type. */
 #ifndef RGT_RUNTIME_BUILTIN_ROWS_H
 #define RGT_RUNTIME_BUILTIN_ROWS_H
 
@@ -14,8 +14,9 @@ typedef struct rgt__builtin_call {
 } rgt__builtin_call;
 
 /* Rows [first, last). Only where the processor has the features; rgt__builtin_run chooses. */
-void rgt__builtin_rows_plain(const rgt__builtin_call *c, int64_t first, int64_t last);
-void rgt__builtin_rows_avx2(const rgt__builtin_call *c, int64_t first, int64_t last);
-void rgt__builtin_rows_avx512(const rgt__builtin_call *c, int64_t first, int64_t last);
+typedef void rgt__builtin_rows(const rgt__builtin_call *c, int64_t first, int64_t last);
+rgt__builtin_rows rgt__builtin_rows_plain_f32, rgt__builtin_rows_plain_f16, rgt__builtin_rows_plain_bf16;
+rgt__builtin_rows rgt__builtin_rows_avx2_f32, rgt__builtin_rows_avx2_f16, rgt__builtin_rows_avx2_bf16;
+rgt__builtin_rows rgt__builtin_rows_avx512_f32, rgt__builtin_rows_avx512_f16, rgt__builtin_rows_avx512_bf16;
 
 #endif

@@ -174,7 +174,7 @@ rgt_status rgt_verify(rgt_op *op, const rgt_verify_options *options, rgt_verify_
     return rgt__error_set(err, RGT_EINVAL, "rows is %lld; it can be 0 (256) to 2147483647", (long long)v.o->rows);
   int builtin = v.o->variant && strcmp(v.o->variant, "builtin") == 0;
   if (builtin && (strcmp(op->ctx->device->ops->kind, "cpu") != 0 || !rgt__builtin_supports(&op->desc)))
-    return rgt__error_set(err, RGT_EINVAL, "variant \"builtin\" is the CPU's, for f32");
+    return rgt__error_set(err, RGT_EINVAL, "variant \"builtin\" is the CPU's");
   rgt__verify_plan plan = {.op = op->desc,
                            .form = op->options.weight_form,
                            .rows = v.o->rows,

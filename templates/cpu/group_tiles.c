@@ -10,12 +10,16 @@
 //% include("lib/kargs.h")
 
 //% include("cpu/lib/vec.h")
+//% include("cpu/lib/elem.h")
 //% include("cpu/lib/shuffle.h")
 //% include("cpu/lib/act.h")
 //% include("cpu/lib/call.h")
 //% include("cpu/lib/groups.h")
 //% include("cpu/lib/group_sort.h")
-enum { TILE_SUMS = BLOCK * VECTORS };
+enum {
+  TILE_SUMS = BLOCK * VECTORS,
+  CHUNK = BLOCK == 6 ? 48 : 32, /* over=0: outputs between two transposes; a multiple of BLOCK and LANES */
+};
 //% include("cpu/lib/tile.h")
 //% include("cpu/lib/tile_rows.h")
 //% include("cpu/lib/tile_outputs.h")
@@ -27,10 +31,11 @@ enum {
   BLOCKS_FIT = 65536 / (BLOCK * HIDDEN_PITCH),
   BLOCKS = BLOCKS_FIT < 1 ? 1 : BLOCKS_FIT > 8 ? 8 : BLOCKS_FIT,
   TILE_ROWS = OVER ? BLOCK * BLOCKS : TILE,
-  CHUNK = BLOCK == 6 ? 48 : 32, /* over=0: outputs between two transposes; a multiple of BLOCK and LANES */
+  X_PITCH = (N_IN + 15) / 16 * 16 + 16,
+  WIDEN_X = OVER && DTYPE != DTYPE_F32,
 };
 
-/* What a part keeps for itself: over=0 x and hidden, transposed; over=1 hidden and the packed weights. */
+/* What a part keeps for itself, as floats: over=0 x and hidden, transposed; over=1 x (of 16 bits), hidden, the packed weights. */
 typedef struct part_memory {
   float *hidden, *x;
   float *packed1, *packed2, *panel;
@@ -39,32 +44,32 @@ typedef struct part_memory {
 
 VEC_INLINE rgt_int64 part_memory_size(void) {
   if (!OVER) return TILE * ((rgt_int64)N_IN + N_HIDDEN);
-  const rgt_int64 hidden = IS_MLP ? TILE_ROWS * (rgt_int64)HIDDEN_PITCH : 0;
-  if (PACKED == 2) return hidden + PANEL * (rgt_int64)(N_IN > N_HIDDEN ? N_IN : N_HIDDEN);
-  if (PACKED == 0) return hidden;
-  return hidden + outputs_packed_size(N_IN, IS_MLP ? N_HIDDEN : N_OUT) + (IS_MLP ? outputs_packed_size(N_HIDDEN, N_OUT) : 0);
+  const rgt_int64 rows = (IS_MLP ? TILE_ROWS * (rgt_int64)HIDDEN_PITCH : 0) + (WIDEN_X ? TILE_ROWS * (rgt_int64)X_PITCH : 0);
+  if (PACKED == 2) return rows + PANEL * (rgt_int64)(N_IN > N_HIDDEN ? N_IN : N_HIDDEN);
+  if (PACKED == 0) return rows;
+  return rows + outputs_packed_size(N_IN, IS_MLP ? N_HIDDEN : N_OUT) + (IS_MLP ? outputs_packed_size(N_HIDDEN, N_OUT) : 0);
 }
 
 VEC_INLINE part_memory part_memory_at(float *base) {
   part_memory m;
   m.hidden = base;
-  m.x = base + TILE * (rgt_int64)N_HIDDEN;
-  m.packed1 = m.panel = base + (IS_MLP ? TILE_ROWS * (rgt_int64)HIDDEN_PITCH : 0);
+  m.x = base + (OVER ? IS_MLP ? TILE_ROWS * (rgt_int64)HIDDEN_PITCH : 0 : TILE * (rgt_int64)N_HIDDEN);
+  m.packed1 = m.panel = m.x + (WIDEN_X ? TILE_ROWS * (rgt_int64)X_PITCH : 0);
   m.packed2 = m.packed1 + outputs_packed_size(N_IN, N_HIDDEN);
   m.packed_group = -1;
   return m;
 }
 
 /* The last layer of a tile whose lanes are rows: CHUNK outputs, then back to rows. */
-VEC_INLINE void last_layer_chunk(const float *w, rgt_int64 ld, const float *b, const float *from, rgt_int64 n_k, rgt_int64 first,
-                                 rgt_int64 n_n, int vectors, int act, rgt_int64 n_rows, float *const *y) {
+VEC_INLINE void last_layer_chunk(const elem *w, rgt_int64 ld, const elem *b, const float *from, rgt_int64 n_k, rgt_int64 first,
+                                 rgt_int64 n_n, int vectors, int act, rgt_int64 n_rows, elem *const *y) {
   float yt[CHUNK * TILE] __attribute__((aligned(64)));
   rows_layer(KN, w, ld, b, from, n_k, first, n_n, vectors, act, yt);
   rows_unpack(yt, n_n, n_rows, y, first);
 }
 
-VEC_INLINE void last_layer(const float *w, rgt_int64 ld, const float *b, const float *from, rgt_int64 n_k, int vectors, int act,
-                           rgt_int64 n_rows, float *const *y) {
+VEC_INLINE void last_layer(const elem *w, rgt_int64 ld, const elem *b, const float *from, rgt_int64 n_k, int vectors, int act,
+                           rgt_int64 n_rows, elem *const *y) {
   rgt_int64 n = 0;
   for (; n + CHUNK <= N_OUT; n += CHUNK) last_layer_chunk(w, ld, b, from, n_k, n, CHUNK, vectors, act, n_rows, y);
   if (N_OUT % CHUNK) last_layer_chunk(w, ld, b, from, n_k, n, N_OUT % CHUNK, vectors, act, n_rows, y);
@@ -72,7 +77,7 @@ VEC_INLINE void last_layer(const float *w, rgt_int64 ld, const float *b, const f
 
 /* Lanes are rows; vectors of them, a constant. */
 VEC_INLINE void tile_over_rows(const rgt_kargs *k, rgt_int64 g, const part_memory *m, int vectors, rgt_int64 n_rows,
-                               const float *const *x, float *const *y) {
+                               const elem *const *x, elem *const *y) {
   rows_pack(x, vectors, N_IN, m->x);
   if (IS_MLP) {
     rows_layer(KN, weights1(k, g), k->ld_w1, bias1(k, g), m->x, N_IN, 0, N_HIDDEN, vectors, ACT, m->hidden);
@@ -83,9 +88,10 @@ VEC_INLINE void tile_over_rows(const rgt_kargs *k, rgt_int64 g, const part_memor
 }
 
 /* Lanes are outputs. */
-VEC_INLINE void tile_over_outputs(const rgt_kargs *k, rgt_int64 g, part_memory *m, rgt_int64 n_rows, const float *const *x,
-                                  float *const *y) {
-  const float *w1 = weights1(k, g), *w2 = IS_MLP ? weights2(k, g) : w1;
+VEC_INLINE void tile_over_outputs(const rgt_kargs *k, rgt_int64 g, part_memory *m, rgt_int64 n_rows, const elem *const *x,
+                                  elem *const *y) {
+  const void *w1 = weights1(k, g), *w2 = IS_MLP ? weights2(k, g) : w1;
+  const elem *wide[TILE_ROWS];
   if (PACKED == 1 && m->packed_group != g) {
     outputs_pack(KN, w1, k->ld_w1, N_IN, IS_MLP ? N_HIDDEN : N_OUT, m->packed1);
     if (IS_MLP) outputs_pack(KN, w2, k->ld_w2, N_HIDDEN, N_OUT, m->packed2);
@@ -95,24 +101,29 @@ VEC_INLINE void tile_over_outputs(const rgt_kargs *k, rgt_int64 g, part_memory *
     w1 = m->packed1;
     w2 = m->packed2;
   }
+  if (WIDEN_X) {
+    outputs_widen(x, N_IN, n_rows, X_PITCH, m->x, wide);
+    x = wide;
+  }
   if (!IS_MLP) {
-    outputs_layer(PACKED, KN, w1, k->ld_w1, bias1(k, g), x, N_IN, N_OUT, n_rows, ACT, m->panel, y);
+    outputs_layer(PACKED, KN, w1, k->ld_w1, bias1(k, g), x, N_IN, N_OUT, n_rows, ACT, m->panel, y, 0);
     return;
   }
-  float *h[TILE_ROWS];
-  for (rgt_int64 i = 0; i < n_rows; i++) h[i] = m->hidden + i * HIDDEN_PITCH;
-  outputs_layer(PACKED, KN, w1, k->ld_w1, bias1(k, g), x, N_IN, N_HIDDEN, n_rows, ACT, m->panel, h);
-  outputs_layer(PACKED, KN, w2, k->ld_w2, bias2(k, g), (const float *const *)h, N_HIDDEN, N_OUT, n_rows, ACT_NONE, m->panel, y);
+  elem *h[TILE_ROWS];
+  for (rgt_int64 i = 0; i < n_rows; i++) h[i] = (elem *)(m->hidden + i * HIDDEN_PITCH);
+  outputs_layer(PACKED, KN, w1, k->ld_w1, bias1(k, g), x, N_IN, N_HIDDEN, n_rows, ACT, m->panel, h, 1);
+  outputs_layer(PACKED, KN, w2, k->ld_w2, bias2(k, g), (const elem *const *)h, N_HIDDEN, N_OUT, n_rows, ACT_NONE, m->panel, y,
+                0);
 }
 
 /* n_rows >= 1 rows of group g, whose numbers are at `numbers`. */
 static void tile(const rgt_kargs *k, rgt_int64 g, part_memory *m, const int *numbers, rgt_int64 n_rows) {
-  const float *x[TILE_ROWS];
-  float *y[TILE_ROWS];
+  const elem *x[TILE_ROWS];
+  elem *y[TILE_ROWS];
   for (rgt_int64 i = 0; i < TILE_ROWS; i++) {
     const rgt_int64 r = numbers[i < n_rows ? i : n_rows - 1];
-    x[i] = (const float *)k->x + r * k->ld_x;
-    y[i] = (float *)k->y + r * k->ld_y;
+    x[i] = (const elem *)k->x + r * k->ld_x;
+    y[i] = (elem *)k->y + r * k->ld_y;
   }
   if (OVER)
     tile_over_outputs(k, g, m, n_rows, x, y);

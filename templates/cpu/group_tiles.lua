@@ -4,6 +4,7 @@ local work = shared "cpu/lib/work.lua"
 
 -- The constants of group_tiles.c.
 local function hidden_pitch(op) return (op.n_hidden + 15) // 16 * 16 + 16 end
+local function x_pitch(op) return (op.n_in + 15) // 16 * 16 + 16 end
 local function tile_rows(op, p)
   if p.over == 0 then return p.vectors * p.lanes end
   return p.block * math.max(1, math.min(8, 65536 // (p.block * hidden_pitch(op))))
@@ -20,6 +21,7 @@ local function part_floats(op, p)
     n = tile_rows(op, p) * (op.n_in + op.n_hidden)
   else
     n = op.kind == "mlp" and tile_rows(op, p) * hidden_pitch(op) or 0
+    if op.dtype ~= "f32" then n = n + tile_rows(op, p) * x_pitch(op) end
     if p.packed == 1 then n = n + packed_floats(op, p) end
     if p.packed == 2 then n = n + p.vectors * p.lanes * math.max(op.n_in, op.n_hidden) end
   end
@@ -42,7 +44,7 @@ return family {
   rank = 1,
   device = "cpu",
   ops = { "linear", "mlp" },
-  dtypes = { "f32" },
+  dtypes = { "f32", "f16", "bf16" },
   params = {
     { "over", { 0, 1 }, default = 0, about = "what lanes run over: 0 rows, 1 outputs" },
     { "packed", { 0, 1, 2 }, default = 0,

@@ -4,10 +4,11 @@
  *     mlp      fused=0  step 0: hidden[r] into the workspace [rows, n_hidden];  step 1: y[r]
  *              fused=1  step 0: both layers, hidden on the stack
  *
- * Work items are (row, block of COLUMNS outputs); each output is summed by itself, so bits do not depend on the split. */
+ * hidden is f32 whatever the storage type is. Work items are (row, block of COLUMNS outputs); each output is summed by itself, so bits do not depend on the split. */
 //% include("lib/kargs.h")
 
 //% include("cpu/lib/vec.h")
+//% include("cpu/lib/elem.h")
 //% include("cpu/lib/shuffle.h")
 //% include("cpu/lib/act.h")
 //% include("cpu/lib/call.h")
@@ -17,27 +18,32 @@
 enum { COLUMNS = 512 }; /* outputs of one work item: a row with large weights is shared by threads. The spec's grid knows it. */
 
 /* One layer of row r, outputs of block `block` only. */
-VEC_INLINE void layer_block(const float *w, rgt_int64 ld, const float *b, const float *x, rgt_int64 n_k, rgt_int64 n_n,
-                            rgt_int64 block, int act, float *y) {
+VEC_INLINE void layer_block(const elem *w, rgt_int64 ld, const elem *b, const void *x, rgt_int64 n_k, rgt_int64 n_n,
+                            rgt_int64 block, int act, void *y, int ours) {
   rgt_int64 n = block * COLUMNS;
   rgt_int64 count = n_n <= COLUMNS ? n_n : n_n - n < COLUMNS ? n_n - n : COLUMNS; /* a constant where there is one block */
-  layer_row(LAYOUT == LAYOUT_KN, w + (LAYOUT == LAYOUT_KN ? n : n * ld), ld, b ? b + n : b, x, n_k, count, act, y + n, PAD_NONE);
+  layer_row(LAYOUT == LAYOUT_KN, w + (LAYOUT == LAYOUT_KN ? n : n * ld), ld, b ? b + n : b, x, n_k, count, act,
+            val_to(y, n, ours & OURS_Y), ours);
 }
 
 /* Row r, block `block` of step `step`'s outputs; g is r's group. */
 VEC_INLINE void live_row(const rgt_kargs *k, float *hidden, int step, rgt_int64 r, rgt_int64 g, rgt_int64 block) {
-  const float *x = (const float *)k->x + r * k->ld_x;
-  float *y = (float *)k->y + r * k->ld_y;
+  const elem *x = (const elem *)k->x + r * k->ld_x;
+  elem *y = (elem *)k->y + r * k->ld_y;
   if (!IS_MLP) {
-    layer_block(weights1(k, g), k->ld_w1, bias1(k, g), x, N_IN, N_OUT, block, ACT, y);
+    layer_block(weights1(k, g), k->ld_w1, bias1(k, g), x, N_IN, N_OUT, block, ACT, y, OURS_NONE);
   } else if (FUSED) {
     float h[(FUSED && IS_MLP ? N_HIDDEN : 1) + LANES];
-    layer_row(LAYOUT == LAYOUT_KN, weights1(k, g), k->ld_w1, bias1(k, g), x, N_IN, N_HIDDEN, ACT, h, PAD_Y);
-    layer_row(LAYOUT == LAYOUT_KN, weights2(k, g), k->ld_w2, bias2(k, g), h, N_HIDDEN, N_OUT, ACT_NONE, y, PAD_X);
+    layer_row(LAYOUT == LAYOUT_KN, weights1(k, g), k->ld_w1, bias1(k, g), x, N_IN, N_HIDDEN, ACT, h,
+              OURS_Y | PAD_Y);
+    layer_row(LAYOUT == LAYOUT_KN, weights2(k, g), k->ld_w2, bias2(k, g), h, N_HIDDEN, N_OUT, ACT_NONE, y,
+              OURS_X | PAD_X);
   } else if (step == 0) {
-    layer_block(weights1(k, g), k->ld_w1, bias1(k, g), x, N_IN, N_HIDDEN, block, ACT, hidden + r * N_HIDDEN);
+    layer_block(weights1(k, g), k->ld_w1, bias1(k, g), x, N_IN, N_HIDDEN, block, ACT, hidden + r * N_HIDDEN,
+                OURS_Y);
   } else {
-    layer_block(weights2(k, g), k->ld_w2, bias2(k, g), hidden + r * N_HIDDEN, N_HIDDEN, N_OUT, block, ACT_NONE, y);
+    layer_block(weights2(k, g), k->ld_w2, bias2(k, g), hidden + r * N_HIDDEN, N_HIDDEN, N_OUT, block, ACT_NONE, y,
+                OURS_X);
   }
 }
 
@@ -54,7 +60,7 @@ __attribute__((visibility("default"))) void KERNEL(row_gather)(const rgt_kargs *
       live_row(k, workspace, step, r, g, block);
     } else if (last_step && block == 0) {
       call_report(k, g, r);
-      call_zero((float *)k->y + r * k->ld_y, N_OUT);
+      call_zero((elem *)k->y + r * k->ld_y, N_OUT);
     }
   }
 }

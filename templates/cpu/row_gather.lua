@@ -20,7 +20,7 @@ return family {
   rank = 0,
   device = "cpu",
   ops = { "linear", "mlp" },
-  dtypes = { "f32" },
+  dtypes = { "f32", "f16", "bf16" },
   params = {
     { "fused", { 0, 1 }, default = 0, about = "both layers of the MLP in one step, hidden on the stack" },
     { "lanes", { 4, 8, 16 }, default = 8, about = "floats of a vector" },

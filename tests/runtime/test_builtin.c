@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "generator/render.h"
+#include "runtime/base/number.h"
 #include "runtime/builtin.h"
 #include "runtime/cpu_features.h"
 #include "runtime/reference.h"
@@ -23,7 +24,8 @@ static const char *const cpus[] = {"plain", "x86-64-avx2", "x86-64-avx512"};
 
 static int cpu_here(const char *cpu) {
 #ifdef __x86_64__
-  if (strcmp(cpu, "x86-64-avx2") == 0) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (strcmp(cpu, "x86-64-avx2") == 0)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
   if (strcmp(cpu, "x86-64-avx512") == 0) {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq");
@@ -58,7 +60,7 @@ static void block_free(block *b) {
 /* ---- a call with its data: multiples of 1/4, so that f32 sums of up to 70 products are exact in any order ---- */
 
 enum { X, INDEX, W1, B1, W2, B2, Y, W1_LIST, B1_LIST, W2_LIST, B2_LIST, HIDDEN, N_BLOCKS };
-static const float canary = 12345.0f;
+static const double canary = 12288; /* in every type */
 
 typedef struct call {
   rgt_op_desc op;
@@ -74,15 +76,26 @@ static uint32_t draw(uint32_t n) {
   return (random_state >> 8) % n;
 }
 
-static block quarters(int64_t n) {
-  block b = block_new((size_t)n * 4);
-  for (int64_t i = 0; i < n; i++) ((float *)b.p)[i] = (float)((int)draw(9) - 4) * 0.25f;
-  return b;
+/* Values of the call's storage type. */
+static int64_t n_values(const call *c, int which) {
+  return (int64_t)(c->b[which].bytes / rgt__number_bytes(c->op.dtype));
+}
+static double value(const call *c, int which, int64_t i) {
+  return rgt__number_load(c->op.dtype, c->b[which].p, i);
+}
+static void value_set(call *c, int which, int64_t i, double v) {
+  rgt__number_store(c->op.dtype, c->b[which].p, i, v);
 }
 
-static block list_of(const block *base, int64_t stride, int64_t groups) {
+static void quarters(call *c, int which, int64_t n) {
+  c->b[which] = block_new((size_t)n * rgt__number_bytes(c->op.dtype));
+  for (int64_t i = 0; i < n; i++) value_set(c, which, i, ((int)draw(9) - 4) * 0.25);
+}
+
+static block list_of(const call *c, int base, int64_t stride, int64_t groups) {
   block b = block_new((size_t)groups * sizeof(void *));
-  for (int64_t g = 0; g < groups; g++) ((const float **)b.p)[g] = (const float *)base->p + g * stride;
+  const size_t bytes = (size_t)stride * rgt__number_bytes(c->op.dtype);
+  for (int64_t g = 0; g < groups; g++) ((const void **)b.p)[g] = (const char *)c->b[base].p + (size_t)g * bytes;
   return b;
 }
 
@@ -102,7 +115,7 @@ static int64_t matrix(call *c, int which, int64_t n_k, int64_t n_n, int pad, rgt
   const int64_t height = c->op.layout == RGT_KN ? n_k : n_n, width = c->op.layout == RGT_KN ? n_n : n_k;
   *ld = width + pad;
   const int64_t one = (height - 1) * *ld + width, stride = one + pad;
-  c->b[which] = quarters((c->k.groups - 1) * stride + one);
+  quarters(c, which, (c->k.groups - 1) * stride + one);
   return stride;
 }
 
@@ -118,7 +131,7 @@ static void lists_make(call *c) {
              {B2, B2_LIST, RGT_KARGS_B2_POINTERS, k->stride_b2, &k->b2}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     if (!c->b[all[i].base].map) continue;
-    c->b[all[i].list] = list_of(&c->b[all[i].base], all[i].stride, k->groups);
+    c->b[all[i].list] = list_of(c, all[i].base, all[i].stride, k->groups);
     *all[i].field = c->b[all[i].list].p;
     k->flags |= all[i].flag;
   }
@@ -138,17 +151,17 @@ static void call_new(call *c, const char *text, rgt_weight_form form, int64_t ro
   k->groups = op->groups;
   k->ld_x = op->n_in + pad;
   k->ld_y = op->n_out + 2 * pad;
-  c->b[X] = quarters(rows ? (rows - 1) * k->ld_x + op->n_in : 0);
-  c->b[Y] = quarters(rows ? (rows - 1) * k->ld_y + op->n_out : 0);
-  for (size_t i = 0; i < c->b[Y].bytes / 4; i++) ((float *)c->b[Y].p)[i] = canary;
+  quarters(c, X, rows ? (rows - 1) * k->ld_x + op->n_in : 0);
+  quarters(c, Y, rows ? (rows - 1) * k->ld_y + op->n_out : 0);
+  for (int64_t i = 0; i < n_values(c, Y); i++) value_set(c, Y, i, canary);
   c->b[INDEX] = block_new((size_t)rows * (op->index_type == RGT_I64 ? 8 : 4));
   for (int64_t r = 0; r < rows; r++) index_set(c, r, draw(5) == 0 ? -1 : (int64_t)draw((uint32_t)op->groups));
   k->stride_w1 = matrix(c, W1, op->n_in, first_out, pad, &k->ld_w1);
   if (mlp) k->stride_w2 = matrix(c, W2, op->n_hidden, op->n_out, pad, &k->ld_w2);
   k->stride_b1 = first_out + pad;
   k->stride_b2 = op->n_out + pad;
-  if (op->bias & RGT_BIAS_1) c->b[B1] = quarters((k->groups - 1) * k->stride_b1 + first_out);
-  if (op->bias & RGT_BIAS_2) c->b[B2] = quarters((k->groups - 1) * k->stride_b2 + op->n_out);
+  if (op->bias & RGT_BIAS_1) quarters(c, B1, (k->groups - 1) * k->stride_b1 + first_out);
+  if (op->bias & RGT_BIAS_2) quarters(c, B2, (k->groups - 1) * k->stride_b2 + op->n_out);
   if (mlp) c->b[HIDDEN] = block_new((size_t)op->n_hidden * 4);
   k->x = c->b[X].p;
   k->index = c->b[INDEX].p;
@@ -172,29 +185,32 @@ static void run(call *c, const char *cpu, int64_t first, int64_t n) {
   rgt__builtin_run(&c->op, c->form, cpu, &c->k, first, n, c->b[HIDDEN].p);
 }
 
-static float y_at(const call *c, int64_t r, int64_t o) {
-  return ((const float *)c->b[Y].p)[r * c->k.ld_y + o];
+static double y_at(const call *c, int64_t r, int64_t o) {
+  return value(c, Y, r * c->k.ld_y + o);
+}
+static double x_at(const call *c, int64_t r, int64_t i) {
+  return value(c, X, r * c->k.ld_x + i);
 }
 
 static double weight(const call *c, int which, int64_t g, int64_t n, int64_t k) {
   const int64_t ld = which == W1 ? c->k.ld_w1 : c->k.ld_w2, stride = which == W1 ? c->k.stride_w1 : c->k.stride_w2;
-  return ((const float *)c->b[which].p)[g * stride + (c->op.layout == RGT_KN ? k * ld + n : n * ld + k)];
+  return value(c, which, g * stride + (c->op.layout == RGT_KN ? k * ld + n : n * ld + k));
 }
 
 static double bias(const call *c, int which, int64_t g, int64_t n) {
   const int64_t stride = which == B1 ? c->k.stride_b1 : c->k.stride_b2;
-  return c->b[which].map ? ((const float *)c->b[which].p)[g * stride + n] : 0;
+  return c->b[which].map ? value(c, which, g * stride + n) : 0;
 }
 
-/* Checks one live row. Sums are exact; an activation other than relu may err by 2^-21 of its value and of its argument, and
- * what that does to an MLP's sum is bounded by verify.md's formula. */
+/* Checks one live row. Sums are exact, and y rounded once; an activation other than relu may err by 2^-21 of its value and of
+ * its argument, and what that does to an MLP's sum is bounded by verify.md's formula. */
 static void check_live(const call *c, int64_t r, int64_t g) {
   double h[128], h_error[128];
   const int mlp = c->op.kind == RGT_MLP, exact = c->op.act <= RGT_ACT_RELU;
   const int64_t n1 = mlp ? c->op.n_hidden : c->op.n_out;
   for (int64_t n = 0; n < n1; n++) {
     double z = bias(c, B1, g, n);
-    for (int64_t i = 0; i < c->op.n_in; i++) z += weight(c, W1, g, n, i) * ((const float *)c->b[X].p)[r * c->k.ld_x + i];
+    for (int64_t i = 0; i < c->op.n_in; i++) z += weight(c, W1, g, n, i) * x_at(c, r, i);
     h[n] = rgt__reference_act(c->op.act, z);
     h_error[n] = exact ? 0 : 0x1p-21 * (fabs(h[n]) + fabs(z));
   }
@@ -207,9 +223,11 @@ static void check_live(const call *c, int64_t r, int64_t g) {
       sum += fabs(w * h[n]);
     }
     if (mlp && !exact) bound += (double)(n1 + 8) * 0x1p-24 * sum;
-    if (!exact) bound += 0x1p-24 * fabs(y);
-    if (!(fabs(y_at(c, r, o) - y) <= bound))
-      fail_msg("row %d column %d: %.9g, not %.9g", (int)r, (int)o, (double)y_at(c, r, o), y);
+    if (exact)
+      y = rgt__number_round(c->op.dtype, y);
+    else
+      bound += rgt__number_u(c->op.dtype) * fabs(y) + rgt__number_eta(c->op.dtype);
+    if (!(fabs(y_at(c, r, o) - y) <= bound)) fail_msg("row %d column %d: %.9g, not %.9g", (int)r, (int)o, y_at(c, r, o), y);
   }
 }
 
@@ -220,10 +238,7 @@ static void check(const call *c) {
       check_live(c, r, g);
     } else {
       for (int64_t o = 0; o < c->op.n_out; o++) {
-        uint32_t bits;
-        float y = y_at(c, r, o);
-        memcpy(&bits, &y, 4);
-        assert_int_equal(bits, 0); /* +0, not -0 */
+        assert_true(y_at(c, r, o) == 0 && !signbit(y_at(c, r, o)));
       }
     }
     for (int64_t o = c->op.n_out; o < c->k.ld_y && r + 1 < c->k.rows; o++) assert_true(y_at(c, r, o) == canary);
@@ -231,6 +246,13 @@ static void check(const call *c) {
 }
 
 /* ---- tests ---- */
+
+/* typed -- an op's text with another storage type. */
+static const char *typed(const char *text, int dtype, char out[RGT_OP_TEXT_MAX]) {
+  const char *at = strstr(text, ":f32:");
+  snprintf(out, RGT_OP_TEXT_MAX, "%.*s:%s:%s", (int)(at - text), text, rgt__op_dtype_word((rgt_dtype)dtype), at + 5);
+  return out;
+}
 
 static const char *const dims[] = {"mlp:10-20-5", "mlp:1-1-1",   "mlp:7-9-8",   "mlp:8-16-32", "mlp:33-70-31",
                                    "linear:1-1",  "linear:70-1", "linear:1-70", "linear:9-65"};
@@ -246,11 +268,12 @@ static void test_matrix(void **state) {
       if (dims[d][0] == 'l' && i / 24 > 1) continue;
       char text[RGT_OP_TEXT_MAX];
       snprintf(text, sizeof text, "%s:g3:f32:%s:%s:%s:%s", dims[d], act, b, layout, index);
-      for (size_t p = 0; p < 3; p++) {
-        if (!cpu_here(cpus[p])) continue;
+      for (int p = 0; p < 9; p++) {
+        if (!cpu_here(cpus[p % 3])) continue;
         call c;
-        call_new(&c, text, n % 2 ? RGT_POINTERS : RGT_STACKED, 23, n % 3);
-        run(&c, cpus[p], 0, 23);
+        char of_type[RGT_OP_TEXT_MAX];
+        call_new(&c, typed(text, p / 3, of_type), n % 2 ? RGT_POINTERS : RGT_STACKED, 23, n % 3);
+        run(&c, cpus[p % 3], 0, 23);
         check(&c);
         assert_int_equal(c.n_errors, 0);
         call_free(&c);
@@ -258,7 +281,7 @@ static void test_matrix(void **state) {
       }
     }
   }
-  assert_true(n >= 6 * 2 * 2 * 28);
+  assert_true(n >= 3 * 6 * 2 * 2 * 28);
 }
 
 /* More outputs than the widest block of registers or of sums: 600 and 1100 take several blocks and a tail. */
@@ -267,19 +290,19 @@ static void test_many_outputs(void **state) {
   static const char *const texts[] = {"linear:11-1100:g2:f32:relu:b1:kn:i64", "linear:11-600:g2:f32:relu:b1:nk:i64",
                                       "linear:3-129:g2:f32:none:b0:kn:i32", "linear:70-128:g2:f32:none:b1:kn:i32"};
   for (size_t i = 0; i < 4; i++) {
-    for (size_t p = 0; p < 3; p++) {
-      if (!cpu_here(cpus[p])) continue;
+    for (int p = 0; p < 9; p++) {
+      if (!cpu_here(cpus[p % 3])) continue;
       call c;
-      call_new(&c, texts[i], RGT_STACKED, 5, 1);
+      char text[RGT_OP_TEXT_MAX];
+      call_new(&c, typed(texts[i], p / 3, text), RGT_STACKED, 5, 1);
       for (int64_t r = 0; r < 5; r++) index_set(&c, r, r == 3 ? -1 : r % 2);
-      run(&c, cpus[p], 0, 5);
+      run(&c, cpus[p % 3], 0, 5);
       for (int64_t r = 0; r < 5; r++) {
         for (int64_t o = 0; o < c.op.n_out; o++) {
           double y = r == 3 ? 0 : bias(&c, B1, r % 2, o);
-          for (int64_t k = 0; r != 3 && k < c.op.n_in; k++)
-            y += weight(&c, W1, r % 2, o, k) * ((const float *)c.b[X].p)[r * c.k.ld_x + k];
+          for (int64_t k = 0; r != 3 && k < c.op.n_in; k++) y += weight(&c, W1, r % 2, o, k) * x_at(&c, r, k);
           if (c.op.act == RGT_ACT_RELU && y < 0) y = 0;
-          assert_true(y_at(&c, r, o) == (float)y);
+          assert_true(y_at(&c, r, o) == rgt__number_round(c.op.dtype, y));
         }
       }
       call_free(&c);
@@ -316,21 +339,21 @@ static void test_no_rows(void **state) {
 /* NaN in a masked row, in an unused group and in a live row: only the last reaches y, and only its own row. */
 static void test_nan(void **state) {
   (void)state;
-  for (size_t p = 0; p < 3; p++) {
-    if (!cpu_here(cpus[p])) continue;
+  for (int p = 0; p < 9; p++) {
+    if (!cpu_here(cpus[p % 3])) continue;
     call c;
-    call_new(&c, "mlp:9-13-6:g3:f32:relu:b12:nk:i32", RGT_POINTERS, 6, 2);
+    char text[RGT_OP_TEXT_MAX];
+    call_new(&c, typed("mlp:9-13-6:g3:f32:relu:b12:nk:i32", p / 3, text), RGT_POINTERS, 6, 2);
     const int64_t indices[] = {0, -1, 2, 0, 2, -1};
     for (int64_t r = 0; r < 6; r++) index_set(&c, r, indices[r]);
-    float *x = c.b[X].p;
-    for (int i = 0; i < 9; i++) x[c.k.ld_x + i] = i % 2 ? NAN : INFINITY;
-    x[3 * c.k.ld_x + 4] = NAN;
+    for (int i = 0; i < 9; i++) value_set(&c, X, c.k.ld_x + i, i % 2 ? NAN : INFINITY);
+    value_set(&c, X, 3 * c.k.ld_x + 4, NAN);
     ((void **)c.b[W1_LIST].p)[1] = NULL; /* group 1 has no row */
     ((void **)c.b[W2_LIST].p)[1] = NULL;
-    run(&c, cpus[p], 0, 6);
+    run(&c, cpus[p % 3], 0, 6);
     for (int64_t o = 0; o < 6; o++) assert_true(isnan(y_at(&c, 3, o)));
     index_set(&c, 3, -1);
-    for (int64_t o = 0; o < 6; o++) ((float *)c.b[Y].p)[3 * c.k.ld_y + o] = 0;
+    for (int64_t o = 0; o < 6; o++) value_set(&c, Y, 3 * c.k.ld_y + o, 0);
     check(&c);
     call_free(&c);
   }
@@ -338,17 +361,22 @@ static void test_nan(void **state) {
 
 static void test_split_is_free(void **state) {
   (void)state;
-  for (size_t p = 0; p < 3; p++) {
-    if (!cpu_here(cpus[p])) continue;
+  for (int p = 0; p < 9; p++) {
+    const char *cpu = cpus[p % 3];
+    if (!cpu_here(cpu)) continue;
     call whole, parts;
-    call_new(&whole, "mlp:33-70-31:g3:f32:tanh:b12:nk:i64", RGT_STACKED, 23, 1);
-    call_new(&parts, "mlp:33-70-31:g3:f32:tanh:b12:nk:i64", RGT_STACKED, 23, 1);
-    for (size_t i = 0; i < whole.b[X].bytes / 4; i++) /* inexact sums, so that another order would show */
-      ((float *)whole.b[X].p)[i] = ((float *)parts.b[X].p)[i] = 1.0f / (float)(1 + draw(1000));
-    run(&whole, cpus[p], 0, 23);
-    run(&parts, cpus[p], 11, 12);
-    run(&parts, cpus[p], 0, 1);
-    run(&parts, cpus[p], 1, 10);
+    char text[RGT_OP_TEXT_MAX];
+    typed("mlp:33-70-31:g3:f32:tanh:b12:nk:i64", p / 3, text);
+    call_new(&whole, text, RGT_STACKED, 23, 1);
+    call_new(&parts, text, RGT_STACKED, 23, 1);
+    for (int64_t i = 0; i < n_values(&whole, X); i++) { /* inexact sums, so that another order would show */
+      value_set(&whole, X, i, 1.0 / (1 + draw(1000)));
+      value_set(&parts, X, i, value(&whole, X, i));
+    }
+    run(&whole, cpu, 0, 23);
+    run(&parts, cpu, 11, 12);
+    run(&parts, cpu, 0, 1);
+    run(&parts, cpu, 1, 10);
     assert_memory_equal(whole.b[Y].p, parts.b[Y].p, whole.b[Y].bytes);
     call_free(&whole);
     call_free(&parts);
@@ -357,12 +385,10 @@ static void test_split_is_free(void **state) {
 
 static void test_supports(void **state) {
   (void)state;
-  rgt_op_desc op = {.dtype = RGT_F32};
-  assert_true(rgt__builtin_supports(&op));
-  op.dtype = RGT_F16;
-  assert_false(rgt__builtin_supports(&op));
-  op.dtype = RGT_BF16;
-  assert_false(rgt__builtin_supports(&op));
+  for (int dtype = RGT_F32; dtype <= RGT_BF16; dtype++) {
+    rgt_op_desc op = {.dtype = (rgt_dtype)dtype};
+    assert_true(rgt__builtin_supports(&op));
+  }
 }
 
 /* ---- the default variant's bits ---- */
@@ -382,7 +408,7 @@ static void default_run(struct generated *s, const rgt__target *target, call *c)
   rgt__compiled code = {0};
   rgt__module *module;
   rgt__plan plan;
-  const rgt__render_facts facts = {.form = c->form, .align_bytes = 4};
+  const rgt__render_facts facts = {.form = c->form, .align_bytes = (int)rgt__number_bytes(c->op.dtype)};
   rgt__variant_default(rgt__families_find(s->families, "cpu", "row_gather"), &v);
   assert_int_equal(rgt__variant_check(s->families, &v, &c->op, target, &err), RGT_OK);
   if (rgt__render(s->families, &v, &c->op, target, &facts, &r, &err) != RGT_OK) fail_msg("%s", err.text);
@@ -400,7 +426,7 @@ static void default_run(struct generated *s, const rgt__target *target, call *c)
 }
 
 static void fill_inexact(call *c, int which) {
-  for (size_t i = 0; i < c->b[which].bytes / 4; i++) ((float *)c->b[which].p)[i] = ((float)draw(2001) - 1000.0f) / 777.0f;
+  for (int64_t i = 0; i < n_values(c, which); i++) value_set(c, which, i, ((double)draw(2001) - 1000) / 777);
 }
 
 static void test_default_bits(void **state) {
@@ -408,6 +434,7 @@ static void test_default_bits(void **state) {
   static const char *const texts[] = {"mlp:10-20-5:g3:f32:gelu:b12:nk:i64",  "mlp:10-20-5:g3:f32:relu:b12:kn:i64",
                                       "mlp:33-70-31:g4:f32:silu:b2:nk:i32",  "linear:70-600:g2:f32:tanh:b1:nk:i64",
                                       "linear:70-600:g2:f32:tanh:b1:kn:i64", "mlp:1-131-1:g2:f32:gelu_tanh:b0:kn:i32"};
+  enum { N_TEXTS = sizeof texts / sizeof *texts };
   struct generated s = {0};
   rgt__error err;
   assert_int_equal(rgt__environment_read(&s.env, &err), RGT_OK);
@@ -422,11 +449,13 @@ static void test_default_bits(void **state) {
     rgt__target target;
     if (!cpu_here(cpus[p])) continue;
     assert_int_equal(rgt__cpu_target_by_name(cpus[p], &target, &err), RGT_OK);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (int i = 0; i < 2 * N_TEXTS; i++) { /* each text in f32 and in one of 16 bits: both layouts in each type */
+      const int t = i % N_TEXTS, dtype = i < N_TEXTS ? RGT_F32 : t % 2 ? RGT_BF16 : RGT_F16;
+      char text[RGT_OP_TEXT_MAX];
       call mine, theirs;
       call *both[] = {&mine, &theirs};
       for (int j = 0; j < 2; j++) {
-        call_new(both[j], texts[i], i % 2 ? RGT_STACKED : RGT_POINTERS, 19, 1);
+        call_new(both[j], typed(texts[t], dtype, text), t % 2 ? RGT_STACKED : RGT_POINTERS, 19, 1);
         for (int which = W1; which <= B2; which++)
           if (both[j]->b[which].map) fill_inexact(both[j], which);
         fill_inexact(both[j], X);

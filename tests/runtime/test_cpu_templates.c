@@ -9,10 +9,11 @@
 
 #include <cmocka.h>
 
+#include "runtime/base/number.h"
 #include "runtime/callable.h"
 #include "runtime/cpu_features.h"
 
-enum { SAMPLE = 5, ROWS = 300 };
+enum { SAMPLE_F32 = 5, SAMPLE_16_BIT = 3, ROWS = 300 };
 
 struct surroundings {
   rgt__environment env;
@@ -84,11 +85,11 @@ static void run_new(struct run *r, const rgt_op_desc *op) {
                      .first_index_error = &r->first_error};
 }
 
-static float *run_y(struct run *r, const rgt__callable *c, int64_t n) {
+static unsigned char *run_y(struct run *r, const rgt__callable *c, size_t bytes) {
   rgt__error err;
-  float *y = malloc((size_t)n * sizeof *y);
+  unsigned char *y = malloc(bytes);
   assert_non_null(y);
-  memset(y, 0xff, (size_t)n * sizeof *y);
+  memset(y, 0xff, bytes);
   r->k.y = y;
   r->first_error = INT64_MAX;
   if (c->run(c->self, c->device, &r->k, &err) != RGT_OK) fail_msg("%s", err.text);
@@ -110,20 +111,20 @@ static void make(struct surroundings *s, const rgt__candidate_maker *m, const rg
 /* Bits of y by class, of the first variant of that class. */
 struct class_bits {
   char name[RGT_NAME_MAX];
-  float *y;
+  unsigned char *y;
 };
 
-static void check_class(struct class_bits bits[8], const rgt__candidate *c, float *y, int64_t n) {
+static void check_class(struct class_bits seen[8], const rgt__candidate *c, unsigned char *y, size_t bytes) {
   int i = 0;
-  while (bits[i].y && strcmp(bits[i].name, c->numeric.class_name) != 0) i++;
+  while (seen[i].y && strcmp(seen[i].name, c->numeric.class_name) != 0) i++;
   assert_true(i < 7);
-  if (bits[i].y) {
-    if (memcmp(bits[i].y, y, (size_t)n * sizeof *y) != 0) fail_msg("%s: other bits than class %s", c->text, bits[i].name);
+  if (seen[i].y) {
+    if (memcmp(seen[i].y, y, bytes) != 0) fail_msg("%s: other bits than class %s", c->text, seen[i].name);
     free(y);
     return;
   }
-  snprintf(bits[i].name, sizeof bits[i].name, "%s", c->numeric.class_name);
-  bits[i].y = y;
+  snprintf(seen[i].name, sizeof seen[i].name, "%s", c->numeric.class_name);
+  seen[i].y = y;
 }
 
 static void check_right(rgt__verify *verify, rgt__candidate *c, rgt_weight_form form, rgt__device *device) {
@@ -145,18 +146,17 @@ static void check_op(struct surroundings *s, const char *text, const char *targe
   rgt_op_desc op;
   rgt__space space;
   rgt__verify *verify;
-  struct class_bits bits[8] = {{.y = NULL}};
+  struct class_bits seen[8] = {{.y = NULL}};
   struct run r;
-  rgt__candidate_maker m = {.families = s->families,
-                            .device = s->device,
-                            .cache = s->cache,
-                            .toolchain = s->toolchain,
-                            .facts = {.form = form, .align_bytes = 4}};
+  rgt__candidate_maker m = {
+      .families = s->families, .device = s->device, .cache = s->cache, .toolchain = s->toolchain, .facts = {.form = form}};
   assert_int_equal(rgt__op_parse(text, &op, &err), RGT_OK);
+  m.facts.align_bytes = (int)rgt__number_bytes(op.dtype);
+  const size_t y_bytes = (size_t)ROWS * (size_t)op.n_out * rgt__number_bytes(op.dtype);
   assert_int_equal(rgt__cpu_target_by_name(target_name, &m.target, &err), RGT_OK);
   if (rgt__space_enumerate(s->families, &op, &m.target, NULL, NULL, 0, &space, &err) != RGT_OK) fail_msg("%s", err.text);
   assert_in_range(space.n, 10, 90);
-  rgt__space_sample(&space, SAMPLE, 11);
+  rgt__space_sample(&space, op.dtype == RGT_F32 ? SAMPLE_F32 : SAMPLE_16_BIT, 11);
   const rgt__verify_plan plan = {.op = op, .form = form, .rows = 256, .seed = 3};
   assert_int_equal(rgt__verify_open(&plan, &verify, &err), RGT_OK);
   run_new(&r, &op);
@@ -167,58 +167,79 @@ static void check_op(struct surroundings *s, const char *text, const char *targe
     if (form == RGT_STACKED) {
       rgt__candidate_callable self = {.candidate = &c, .form = form};
       rgt__callable callable = rgt__callable_candidate(&self, s->device);
-      check_class(bits, &c, run_y(&r, &callable, ROWS * op.n_out), ROWS * op.n_out);
+      check_class(seen, &c, run_y(&r, &callable, y_bytes), y_bytes);
       assert_int_equal(self.n_runs, 1);
     }
     rgt__candidate_free(s->device, &c);
   }
-  for (int i = 0; i < 8; i++) free(bits[i].y);
+  for (int i = 0; i < 8; i++) free(seen[i].y);
   rgt__problem_free(&r.problem);
   rgt__verify_free(verify);
   rgt__space_free(&space);
 }
 
-static void on_targets(struct surroundings *s, const char *text, rgt_weight_form form) {
+/* On the richest target of this processor; f32 on the AVX2 one too. `texts` are alike but for the storage type, f32 first. */
+static void on_targets(struct surroundings *s, const char *const *texts, rgt_weight_form form) {
   rgt__error err;
   rgt__target here;
   if (!s->stamp[0]) skip(); /* no compiler */
   assert_int_equal(rgt__cpu_target(NULL, &here, &err), RGT_OK);
-  check_op(s, text, here.name, form);
-  if (strcmp(here.name, "x86-64-avx512") == 0) check_op(s, text, "x86-64-avx2", form);
+  for (int i = 0; i < 3; i++) check_op(s, texts[i], here.name, form);
+  if (strcmp(here.name, "x86-64-avx512") == 0) check_op(s, texts[0], "x86-64-avx2", form);
 }
 
+#define IN_EACH_TYPE(dims, rest)                             \
+  (const char *const[]) {                                    \
+    dims ":f32:" rest, dims ":f16:" rest, dims ":bf16:" rest \
+  }
+
 static void test_question(void **state) {
-  on_targets(*state, "mlp:10-20-5:g3:f32:relu:b12:nk:i64", RGT_STACKED);
+  on_targets(*state, IN_EACH_TYPE("mlp:10-20-5:g3", "relu:b12:nk:i64"), RGT_STACKED);
 }
 static void test_question_kn(void **state) {
-  on_targets(*state, "mlp:10-20-5:g3:f32:relu:b12:kn:i64", RGT_POINTERS);
+  on_targets(*state, IN_EACH_TYPE("mlp:10-20-5:g3", "relu:b12:kn:i64"), RGT_POINTERS);
 }
 static void test_odd_dims(void **state) {
-  on_targets(*state, "mlp:13-37-3:g40:f32:none:b2:kn:i32", RGT_STACKED);
+  on_targets(*state, IN_EACH_TYPE("mlp:13-37-3:g40", "none:b2:kn:i32"), RGT_STACKED);
 }
 static void test_tiny(void **state) {
-  on_targets(*state, "linear:1-1:g2:f32:none:b0:nk:i64", RGT_STACKED);
+  on_targets(*state, IN_EACH_TYPE("linear:1-1:g2", "none:b0:nk:i64"), RGT_STACKED);
 }
 
 /* More values than a tile takes at a time, more outputs than a chunk or a panel, weights past what is packed whole. */
 static void test_blocked(void **state) {
-  on_targets(*state, "linear:1100-70:g2:f32:relu:b1:nk:i32", RGT_STACKED);
+  on_targets(*state, IN_EACH_TYPE("linear:1100-70:g2", "relu:b1:nk:i32"), RGT_STACKED);
 }
 static void test_blocked_kn(void **state) {
-  on_targets(*state, "mlp:9-530-131:g2:f32:relu:b1:kn:i64", RGT_STACKED);
+  on_targets(*state, IN_EACH_TYPE("mlp:9-530-131:g2", "relu:b1:kn:i64"), RGT_STACKED);
+}
+
+static void test_avx2(void **state) {
+  struct surroundings *s = *state;
+  rgt__error err;
+  rgt__target here;
+  assert_int_equal(rgt__cpu_target(NULL, &here, &err), RGT_OK);
+  if (!s->stamp[0] || strcmp(here.name, "x86-64-avx512") != 0) skip(); /* no compiler; or these ran above, or cannot run */
+  for (int i = 1; i < 3; i++) {
+    check_op(s, IN_EACH_TYPE("mlp:10-20-5:g3", "relu:b12:nk:i64")[i], "x86-64-avx2", RGT_STACKED);
+    check_op(s, IN_EACH_TYPE("mlp:9-530-131:g2", "relu:b1:kn:i64")[i], "x86-64-avx2", RGT_STACKED);
+  }
 }
 
 static void test_plain(void **state) {
   struct surroundings *s = *state;
   if (!s->stamp[0]) skip();
-  check_op(s, "mlp:10-20-5:g3:f32:relu:b12:nk:i64", "plain", RGT_STACKED);
+  for (int i = 0; i < 3; i++) {
+    check_op(s, IN_EACH_TYPE("mlp:10-20-5:g3", "relu:b12:nk:i64")[i], "plain", RGT_STACKED);
+    check_op(s, IN_EACH_TYPE("mlp:9-17-6:g3", "relu:b12:kn:i64")[i], "plain", RGT_STACKED);
+  }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_question), cmocka_unit_test(test_question_kn), cmocka_unit_test(test_odd_dims),
       cmocka_unit_test(test_tiny),     cmocka_unit_test(test_blocked),     cmocka_unit_test(test_blocked_kn),
-      cmocka_unit_test(test_plain),
+      cmocka_unit_test(test_avx2),     cmocka_unit_test(test_plain),
   };
   return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -1,4 +1,4 @@
-/* call.h -- a call's arguments: a row's group, a group's weights, a part's share of the work. Needs vec.h, kargs.h. */
+/* call.h -- a call's arguments: a row's group, a group's weights, a part's share of the work. Needs elem.h, kargs.h. */
 
 /* Value `r` of the index at its own width: 2^32 in an int64 index is out of range, never 0. */
 VEC_INLINE rgt_int64 call_index(const rgt_kargs *k, int bits, rgt_int64 r) {
@@ -20,8 +20,8 @@ static __attribute__((noinline, unused)) void call_report(const rgt_kargs *k, rg
 }
 
 /* Group g's matrix or bias: stacked, or by pointer. Only for a group that a row uses: other entries may be NULL. */
-VEC_INLINE const float *call_group(const void *base, int pointers, rgt_int64 stride, rgt_int64 g) {
-  return pointers ? ((const float *const *)base)[g] : (const float *)base + g * stride;
+VEC_INLINE const elem *call_group(const void *base, int pointers, rgt_int64 stride, rgt_int64 g) {
+  return pointers ? ((const elem *const *)base)[g] : (const elem *)base + g * stride;
 }
 
 /* First of `n` items that part `part` of `n_parts` does; its last is one before the next part's first. */
@@ -30,6 +30,6 @@ VEC_INLINE rgt_int64 call_share(rgt_int64 n, rgt_int64 part, rgt_int64 n_parts) 
   return n / n_parts * part + n % n_parts * part / n_parts;
 }
 
-VEC_INLINE void call_zero(float *y, rgt_int64 n) {
-  for (rgt_int64 i = 0; i < n; i++) y[i] = 0.0f;
+VEC_INLINE void call_zero(elem *y, rgt_int64 n) {
+  for (rgt_int64 i = 0; i < n; i++) y[i] = 0;
 }

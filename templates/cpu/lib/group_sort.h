@@ -71,7 +71,7 @@ static void sort_place(const rgt_kargs *k, const group_sort *s, int index_bits, 
       s->rows_of_groups[cursor[g]++] = (int)r;
     } else {
       call_report(k, g, r);
-      call_zero((float *)k->y + r * k->ld_y, n_out);
+      call_zero((elem *)k->y + r * k->ld_y, n_out);
     }
   }
 }

@@ -1,4 +1,4 @@
-/* shuffle.h -- sums across lanes, and rows to columns and back. Needs vec.h and kargs.h. */
+/* shuffle.h -- sums across lanes, and rows to columns and back. Needs vec.h, elem.h and kargs.h. */
 
 /* Lanes of a (0 .. LANES-1) and b (LANES .. 2 LANES-1) by number. */
 #ifdef __clang__
@@ -78,6 +78,8 @@ typedef float v4_mem __attribute__((vector_size(16), aligned(4), may_alias));
 #define VF_PUT(v, q, i) __builtin_ia32_insertf32x4(v, q, i)
 #endif
 
+#if DTYPE == DTYPE_F32
+
 VEC_INLINE void vf_store_four(float *p, vf v, int i) {
 #ifdef VF_GET
   switch (i) {
@@ -128,6 +130,36 @@ VEC_INLINE vf vf_load_fours(const float *const *place, rgt_int64 at) {
 #endif
 }
 
+/* row[i][at .. at + 3] = lanes of a[0 .. 3], transposed in fours, for n_rows <= LANES rows. */
+VEC_INLINE void vf_store_fours(const vf a[4], elem *const *row, rgt_int64 at, rgt_int64 n_rows) {
+  UNROLL
+  for (int i = 0; i < LANES; i++)
+    if (i < n_rows) vf_store_four(row[i] + at, a[i % 4], i / 4);
+}
+
+#else
+
+VEC_INLINE vf vf_load_fours(const elem *const *place, rgt_int64 at) {
+  vs v[LANES / ELEM_LANES];
+  unsigned long long four[LANES / 4];
+  UNROLL
+  for (int i = 0; i < LANES / 4; i++) four[i] = *(const four_mem *)(place[4 * i] + at);
+  UNROLL
+  for (int i = 0; i < LANES / ELEM_LANES; i++) v[i] = vh_widen(halves_of_fours(four + i * (ELEM_LANES / 4)));
+  return vf_load((const float *)v);
+}
+
+VEC_INLINE void vf_store_fours(const vf a[4], elem *const *row, rgt_int64 at, rgt_int64 n_rows) {
+  elem t[4][LANES] __attribute__((aligned(32)));
+  UNROLL
+  for (int i = 0; i < 4; i++) ve_store(t[i], a[i]);
+  UNROLL
+  for (int i = 0; i < LANES; i++)
+    if (i < n_rows) *(four_mem *)(row[i] + at) = *(const four_mem *)(t[i % 4] + i / 4 * 4);
+}
+
+#endif
+
 /* Four lanes of each of a[0 .. 3] are a 4 x 4 block: each is transposed. */
 VEC_INLINE void vf_transpose_fours(vf a[4]) {
   vf low01 = VF_UNPACK_LOW(a[0], a[1]), high01 = VF_UNPACK_HIGH(a[0], a[1]);
@@ -140,11 +172,13 @@ VEC_INLINE void vf_transpose_fours(vf a[4]) {
 
 /* to[k * pitch + i] = row[i][k] for LANES rows and n_k values. Four values at a time, the last four of them again where n_k is
  * no multiple of 4, so that nothing past a row is read. */
-VEC_INLINE void vf_rows_to_columns(const float *const *row, rgt_int64 n_k, float *to, rgt_int64 pitch) {
+VEC_INLINE void vf_rows_to_columns(const elem *const *row, rgt_int64 n_k, float *to, rgt_int64 pitch) {
   if (n_k < 4) {
     for (rgt_int64 k = 0; k < n_k; k++) {
+      elem t[LANES];
       UNROLL
-      for (int i = 0; i < LANES; i++) to[k * pitch + i] = row[i][k];
+      for (int i = 0; i < LANES; i++) t[i] = row[i][k];
+      vf_store(to + k * pitch, ve_load(t));
     }
     return;
   }
@@ -160,11 +194,14 @@ VEC_INLINE void vf_rows_to_columns(const float *const *row, rgt_int64 n_k, float
 }
 
 /* row[i][at + n] = from[n * pitch + i] for n_rows <= LANES rows and n_n values: the way back. */
-VEC_INLINE void vf_columns_to_rows(const float *from, rgt_int64 pitch, rgt_int64 n_n, rgt_int64 n_rows, float *const *row,
+VEC_INLINE void vf_columns_to_rows(const float *from, rgt_int64 pitch, rgt_int64 n_n, rgt_int64 n_rows, elem *const *row,
                                    rgt_int64 at) {
   if (n_n < 4) {
-    for (rgt_int64 n = 0; n < n_n; n++)
-      for (rgt_int64 i = 0; i < n_rows; i++) row[i][at + n] = from[n * pitch + i];
+    for (rgt_int64 n = 0; n < n_n; n++) {
+      elem t[LANES];
+      ve_store(t, vf_load(from + n * pitch));
+      for (rgt_int64 i = 0; i < n_rows; i++) row[i][at + n] = t[i];
+    }
     return;
   }
   for (rgt_int64 next = 0; next < n_n; next += 4) {
@@ -173,8 +210,6 @@ VEC_INLINE void vf_columns_to_rows(const float *from, rgt_int64 pitch, rgt_int64
     UNROLL
     for (int i = 0; i < 4; i++) a[i] = vf_load(from + (n + i) * pitch);
     vf_transpose_fours(a);
-    UNROLL
-    for (int i = 0; i < LANES; i++)
-      if (i < n_rows) vf_store_four(row[i] + at + n, a[i % 4], i / 4);
+    vf_store_fours(a, row, at + n, n_rows);
   }
 }
