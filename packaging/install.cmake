@@ -51,6 +51,4 @@ add_custom_target(ragtune_manual_files ALL DEPENDS ${RAGTUNE_MANUAL}/ragtune.1 $
                   ${RAGTUNE_MANUAL}/_ragtune ${RAGTUNE_MANUAL}/ragtune.fish)
 
 # The program in which candidates run; no user's command, so not in bin/.
-if(TARGET ragtune-worker)
-  install(TARGETS ragtune-worker RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/ragtune)
-endif()
+install(TARGETS ragtune-worker RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/ragtune)

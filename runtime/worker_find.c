@@ -14,32 +14,51 @@
 #define RGT_LIBEXEC_DIR "/usr/local/libexec/ragtune"
 #endif
 
+/* The same folder as an installed library and an installed program see it, wherever the tree was moved. */
+#ifndef RGT_LIBEXEC_FROM_LIB
+#define RGT_LIBEXEC_FROM_LIB "../libexec/ragtune"
+#endif
+#ifndef RGT_LIBEXEC_FROM_BIN
+#define RGT_LIBEXEC_FROM_BIN "../libexec/ragtune"
+#endif
+
 #define PROGRAM "ragtune-worker"
 
-enum { PATH_SIZE = 1024, N_PLACES = 3 };
+enum { PATH_SIZE = 1024, N_PLACES = 5 };
 
-/* "folder of what/ragtune-worker"; "" where that is not known or too long. */
-static void beside(const char *what, char out[PATH_SIZE]) {
+/* "<folder of what>/<below>/ragtune-worker"; "" where that is not known or too long. */
+static void near(const char *what, const char *below, char out[PATH_SIZE]) {
   const char *end = strrchr(what, '/');
   out[0] = 0;
-  if (end && (size_t)snprintf(out, PATH_SIZE, "%.*s/%s", (int)(end - what), what, PROGRAM) >= PATH_SIZE) out[0] = 0;
+  if (end && (size_t)snprintf(out, PATH_SIZE, "%.*s/%s/" PROGRAM, (int)(end - what), what, below) >= PATH_SIZE) out[0] = 0;
 }
 
-static void beside_library(char out[PATH_SIZE]) {
+static void near_library(const char *below, char out[PATH_SIZE]) {
   static const char mark; /* lies in this library, or in the program that it is linked into */
   Dl_info info;
   out[0] = 0;
   if (!dladdr(&mark, &info) || !info.dli_fname) return;
   char *real = realpath(info.dli_fname, NULL);
-  if (real) beside(real, out);
+  if (real) near(real, below, out);
   free(real);
 }
 
-static void beside_program(char out[PATH_SIZE]) {
+static void near_program(const char *below, char out[PATH_SIZE]) {
   char self[PATH_SIZE];
   ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
   self[n > 0 ? n : 0] = 0;
-  beside(self, out);
+  near(self, below, out);
+}
+
+/* For the message: each place once. */
+static void list_places(char places[N_PLACES][PATH_SIZE], char *text, size_t size) {
+  size_t n = 0;
+  text[0] = 0;
+  for (int i = 0; i < N_PLACES && n < size; i++) {
+    int known = !places[i][0];
+    for (int j = 0; j < i; j++) known |= strcmp(places[i], places[j]) == 0;
+    if (!known) n += (size_t)snprintf(text + n, size - n, ", %.180s", places[i]);
+  }
 }
 
 static rgt_status find_named(const char *name, rgt__worker_where *where, char *path, size_t path_size, rgt__error *err) {
@@ -56,18 +75,19 @@ static rgt_status find_named(const char *name, rgt__worker_where *where, char *p
 
 rgt_status rgt__worker_find(const rgt__environment *env, rgt__worker_where *where, char *path, size_t path_size,
                             rgt__error *err) {
-  char places[N_PLACES][PATH_SIZE] = {RGT_LIBEXEC_DIR "/" PROGRAM};
+  char places[N_PLACES][PATH_SIZE] = {""}, list[N_PLACES * 190];
   const char *named = rgt__environment_get(env, RGT_ENV_RAGTUNE_WORKER);
   if (named) return find_named(named, where, path, path_size, err);
   *where = RGT_WORKER_CHILD;
-  beside_library(places[1]);
-  beside_program(places[2]);
+  near_library(".", places[0]); /* a build folder's own goes before any that is installed */
+  near_program(".", places[1]);
+  near_library(RGT_LIBEXEC_FROM_LIB, places[2]);
+  near_program(RGT_LIBEXEC_FROM_BIN, places[3]);
+  snprintf(places[4], PATH_SIZE, "%s", RGT_LIBEXEC_DIR "/" PROGRAM); /* for programs elsewhere that hold the static library */
   for (int i = 0; i < N_PLACES; i++)
     if (places[i][0] && rgt__file_find_program(places[i], NULL, path, path_size)) return RGT_OK;
-  int same = strcmp(places[1], places[2]) == 0;
-  return rgt__error_set(err, RGT_ENOWORKER,
-                        "no worker to run candidates in: looked for RAGTUNE_WORKER (unset), %.250s, %.250s%s%.250s", places[0],
-                        places[1], same ? "" : ", ", same ? "" : places[2]);
+  list_places(places, list, sizeof list);
+  return rgt__error_set(err, RGT_ENOWORKER, "no worker to run candidates in: looked for RAGTUNE_WORKER (unset)%s", list);
 }
 
 /* A number above 0 and up to most, or what was there before. */

@@ -51,7 +51,7 @@ static int64_t data_bytes(void) {
 /* Twice what the parent looks for: the parent says what happened, this keeps the machine whole where it looks too late. */
 static void put_lid(const serving *s, int on) {
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-  (void)s, (void)on; /* their shadow memory counts as data */
+  (void)s, (void)on, (void)data_bytes; /* their shadow memory counts as data */
 #else
   struct rlimit most;
   if (s->opening.memory_bytes <= 0 || getrlimit(RLIMIT_DATA, &most) != 0) return;

@@ -19,7 +19,7 @@ unset RAGTUNE_TEMPLATES RAGTUNE_BUNDLE RAGTUNE_WORKER CMAKE_PREFIX_PATH PKG_CONF
 mv "$scratch/first" "$scratch/prefix" # what is installed can be moved
 prefix=$scratch/prefix
 lib=$(find "$prefix" -name libragtune.a -exec dirname {} \;)
-for file in bin/ragtune include/ragtune.h share/man/man1/ragtune.1 share/bash-completion/completions/ragtune \
+for file in bin/ragtune libexec/ragtune/ragtune-worker include/ragtune.h share/man/man1/ragtune.1 share/bash-completion/completions/ragtune \
   share/zsh/site-functions/_ragtune share/fish/vendor_completions.d/ragtune.fish; do
   [ -f "$prefix/$file" ] || echo "missing: $file"
 done >"$scratch/missing"
@@ -80,6 +80,17 @@ say $? consumer_no_path_of_the_build
 "$prefix/bin/ragtune" run --case "$source/tests/cases/question_mlp" --device cpu --y "$scratch/y.npy" >"$scratch/out" 2>&1 && [ -s "$scratch/y.npy" ] ||
   { cat "$scratch/out"; false; }
 say $? consumer_the_command_runs
+
+# Tuning in the tree that was moved finds its worker there: no other one is near, and none is named.
+tune() { "$prefix/bin/ragtune" tune --in 4 --out 4 --groups 2 --rows 8 --device cpu --space "$scratch/space.lua" --quiet >"$scratch/out" 2>&1; }
+echo 'return { row_gather = { lanes = 4, vectors = 1 }, group_tiles = false }' >"$scratch/space.lua"
+tune || { cat "$scratch/out"; false; }
+say $? consumer_the_worker_is_found
+mv "$prefix/libexec/ragtune/ragtune-worker" "$prefix/libexec/ragtune/away"
+rm -r "$HOME/.local"
+tune
+[ $? = 3 ] && grep -q "no worker to run candidates in: .*$prefix/bin/../libexec/ragtune/ragtune-worker" "$scratch/out" || { cat "$scratch/out"; false; }
+say $? consumer_a_missing_worker_is_named
 
 echo "[  PASSED  ] $passed test(s)."
 [ $failed = 0 ] || echo "[  FAILED  ] $failed test(s), listed above"
