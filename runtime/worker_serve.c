@@ -40,7 +40,7 @@ typedef struct serving {
 
 /* ---- the journal, and a lid on memory while a candidate is seen for the first time ---- */
 
-static int64_t data_bytes(void) {
+__attribute__((unused)) static int64_t data_bytes(void) {
   long long pages = 0;
   FILE *f = fopen("/proc/self/statm", "re");
   if (f && fscanf(f, "%*d %*d %*d %*d %*d %lld", &pages) != 1) pages = 0;
