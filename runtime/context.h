@@ -80,6 +80,7 @@ struct rgt_op {
   rgt_op_desc desc;
   rgt_op_options options;
   int uses_pointers;
+  int elem_shift, index_shift; /* bytes of an element and of an index, as powers of two */
   int64_t packed_w1_ld, packed_w1_stride, packed_w2_ld, packed_w2_stride; /* what 0 stands for in rgt_layer */
   /* after prepare */
   rgt__prepared prepared;

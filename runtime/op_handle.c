@@ -55,6 +55,8 @@ rgt_status rgt_op_new(rgt_ctx *ctx, const rgt_op_desc *desc, const rgt_op_option
   op->desc = *desc;
   op->options = o;
   op->uses_pointers = o.weight_form == RGT_POINTERS;
+  op->elem_shift = desc->dtype == RGT_F32 ? 2 : 1;
+  op->index_shift = desc->index_type == RGT_I64 ? 3 : 2;
   fill_packed(op);
   void *errors = NULL;
   status = ctx->device->ops->mem_alloc(ctx->device, 2 * sizeof *op->index_errors, &errors, &ctx->error);

@@ -9,6 +9,7 @@
 #include "runtime/base/number.h"
 #include "runtime/builtin.h"
 #include "runtime/prepare.h"
+#include "runtime/run_memory.h"
 #include "runtime/thread_pool.h"
 
 #define LIKELY(c) __builtin_expect(!!(c), 1)
@@ -35,6 +36,26 @@ static rgt_status check_reach(rgt_op *op, const rgt_args *a) {
   return RGT_OK;
 }
 
+/* Which of the reserved fields is set, and to what. */
+static rgt_status unsupported(rgt_op *op, const rgt_args *a) {
+  rgt__error *err = &op->ctx->error;
+  if ((a->x_div | 1) != 1)
+    return rgt__error_set(err, RGT_EUNSUPPORTED, "x_div is %lld; this version takes 0 or 1", (long long)a->x_div);
+  if (a->y_mode != RGT_Y_SET)
+    return rgt__error_set(err, RGT_EUNSUPPORTED, "y_mode is %d; this version takes %d (RGT_Y_SET)", (int)a->y_mode,
+                          (int)RGT_Y_SET);
+  if (a->order != op->options.order)
+    return rgt__error_set(err, RGT_EUNSUPPORTED, "order is %d; the op was made with %d (%s)", (int)a->order,
+                          (int)op->options.order, rgt__op_order_word(op->options.order));
+  if (a->row_scale) return rgt__error_set(err, RGT_EUNSUPPORTED, "row_scale is %p; this version takes NULL", a->row_scale);
+  const rgt_layer *l = &a->layer3;
+  return rgt__error_set(err, RGT_EUNSUPPORTED, "layer3.%s is set; this version takes all of layer3 zero",
+                        l->w        ? "w"
+                        : l->w_ptrs ? "w_ptrs"
+                        : l->b      ? "b"
+                                    : "b_ptrs");
+}
+
 static rgt_status check_args(rgt_op *op, const rgt_args *a) {
   const rgt_op_desc *d = &op->desc;
   if (a->struct_size != sizeof *a)
@@ -51,11 +72,9 @@ static rgt_status check_args(rgt_op *op, const rgt_args *a) {
                           (long long)a->rows);
   if (a->ld_x != 0 && a->ld_x < d->n_in) return bad(op, "ld_x", a->ld_x, "0 (packed), or n_in and more");
   if (a->ld_y != 0 && a->ld_y < d->n_out) return bad(op, "ld_y", a->ld_y, "0 (packed), or n_out and more");
-  if (a->x_div > 1 || a->x_div < 0 || a->y_mode != RGT_Y_SET || a->order != op->options.order || a->row_scale || a->layer3.w ||
-      a->layer3.w_ptrs)
-    return rgt__error_set(
-        &op->ctx->error, RGT_EUNSUPPORTED,
-        "x_div, y_mode, order, row_scale or layer3: this version takes 1, RGT_Y_SET, the op's order, NULL and NULL");
+  if ((a->x_div | 1) != 1 || a->y_mode != RGT_Y_SET || a->order != op->options.order || a->row_scale || a->layer3.w ||
+      a->layer3.w_ptrs || a->layer3.b || a->layer3.b_ptrs)
+    return unsupported(op, a);
   if (a->weights && a->weights->op != op)
     return rgt__error_set(&op->ctx->error, RGT_EINVAL,
                           "weights belong to another op; make them with rgt_weights_new(this op, ...)");
@@ -167,6 +186,7 @@ rgt_status rgt_op_run(rgt_op *op, const rgt_args *args, void *stream) {
     return rgt__error_set(&op->ctx->error, RGT_ESIZE, "rows is %lld; the op was prepared for at most %lld",
                           (long long)args->rows, (long long)op->max_rows);
   fill_kargs(op, args, &k);
+  if (rgt__run_memory_is_suspect(op, &k) && (status = rgt__run_memory_check(op, &k)) != RGT_OK) return status;
   rgt__ready *ready = op->prepared ? op->by_bucket[bucket_of(k.rows)] : NULL;
   if (LIKELY(ready)) {
     if (ready->plan.rows != k.rows || ready->plan.groups != k.groups)

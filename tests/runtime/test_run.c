@@ -256,13 +256,14 @@ static void bad_arguments(void **state) {
     REFUSE(ld_x = -10, RGT_EINVAL, "ld_x is -10");
     REFUSE(ld_y = 4, RGT_EINVAL, "ld_y is 4");
     REFUSE(ld_y = -1, RGT_EINVAL, "ld_y is -1");
-    REFUSE(x_div = 2, RGT_EUNSUPPORTED, "x_div");
-    REFUSE(x_div = -1, RGT_EUNSUPPORTED, "x_div");
-    REFUSE(y_mode = RGT_Y_ADD, RGT_EUNSUPPORTED, "y_mode");
-    REFUSE(order = RGT_ORDER_SORTED, RGT_EUNSUPPORTED, "order");
-    REFUSE(row_scale = p.x, RGT_EUNSUPPORTED, "row_scale");
-    REFUSE(layer3.w = p.x, RGT_EUNSUPPORTED, "layer3");
-    REFUSE(layer3.w_ptrs = list, RGT_EUNSUPPORTED, "layer3");
+    REFUSE(x_div = 2, RGT_EUNSUPPORTED, "x_div is 2");
+    REFUSE(x_div = -1, RGT_EUNSUPPORTED, "x_div is -1");
+    REFUSE(y_mode = RGT_Y_ADD, RGT_EUNSUPPORTED, "y_mode is 1");
+    REFUSE(order = RGT_ORDER_SORTED, RGT_EUNSUPPORTED, "order is 1; the op was made with 0 (raw)");
+    REFUSE(row_scale = p.x, RGT_EUNSUPPORTED, "row_scale is 0x");
+    REFUSE(layer3.w = p.x, RGT_EUNSUPPORTED, "layer3.w is set");
+    REFUSE(layer3.w_ptrs = list, RGT_EUNSUPPORTED, "layer3.w_ptrs is set");
+    REFUSE(layer3.b = p.x, RGT_EUNSUPPORTED, "layer3.b is set");
     REFUSE(layer1.w = NULL, RGT_EINVAL, "layer1");
     REFUSE(layer1.w_ptrs = list, RGT_EINVAL, "layer1");
     REFUSE(layer2.w = NULL, RGT_EINVAL, "layer2");
@@ -276,6 +277,101 @@ static void bad_arguments(void **state) {
     front_ok(&f, rgt_op_prepare(op, 9, RGT_PREPARE_WAIT));
   }
   p.args.x_div = 1; /* is the same as 0 */
+  run_right();
+  end();
+}
+
+/* y on an input: refused before a byte is written. */
+static void on(const void *input, const char *name, size_t offset) {
+  char word[40];
+  unsigned char before[64];
+  rgt_args a = p.args;
+  a.y = (char *)(uintptr_t)input + offset;
+  memcpy(before, a.y, sizeof before);
+  snprintf(word, sizeof word, " lies on %s (0x", name);
+  front_fails(&f, rgt_op_run(op, &a, NULL), RGT_EINVAL, word);
+  assert_memory_equal(before, a.y, sizeof before);
+}
+
+static void y_on_an_input(void **state) {
+  (void)state;
+  for (int padded = 0; padded < 2; padded++) {
+    begin(FRONT_MLP, 31, padded, RGT_STACKED);
+    on(p.x, "x", 0);
+    on((char *)p.x + 31 * p.ld_x * 4 - 128, "x", 0);
+    on(p.index, "index", 31 * 8 - 64);
+    on(p.w[0], "layer1.w", 0);
+    on(p.w[1], "layer2.w", (size_t)(3 * p.stride_w[1] * 4));
+    on(p.b[0], "layer1.b", 0);
+    on(p.b[1], "layer2.b", 0);
+    run_right();
+    end();
+  }
+}
+
+/* y that begins before an input and reaches into it. */
+static void y_into_an_input(void **state) {
+  (void)state;
+  begin(FRONT_MLP, 31, 0, RGT_STACKED);
+  float *both = calloc(31 * 5 + 31 * 10, sizeof *both);
+  memcpy(both + 31 * 5, p.x, 31 * 10 * sizeof *both);
+  p.args.x = both + 31 * 5;
+  p.args.y = both;
+  front_ok(&f, rgt_op_run(op, &p.args, NULL)); /* side by side */
+  for (int i = 0; i < 31 * 5; i++)
+    if ((double)both[i] != p.expected[i]) fail_msg("y[%d] is wrong", i);
+  p.args.y = both + 1;
+  front_fails(&f, rgt_op_run(op, &p.args, NULL), RGT_EINVAL, "lies on x");
+  p.args.x = both;
+  p.args.y = both + 31 * 10;
+  front_ok(&f, rgt_op_run(op, &p.args, NULL));
+  free(both);
+  end();
+}
+
+/* Columns of one matrix are no overlap: x on the left, y on the right; one column more is. */
+static void y_beside_x_in_one_matrix(void **state) {
+  enum { LD = 10 + 5 + 1 };
+  (void)state;
+  begin(FRONT_MLP, 20, 0, RGT_STACKED);
+  float *both = calloc(20 * LD, sizeof *both);
+  for (int r = 0; r < 20; r++) memcpy(both + r * LD, p.x + r * 10, 10 * sizeof *both);
+  p.args.x = both;
+  p.args.y = both + 11;
+  p.args.ld_x = p.args.ld_y = LD;
+  front_ok(&f, rgt_op_run(op, &p.args, NULL));
+  for (int r = 0; r < 20; r++)
+    for (int o = 0; o < 5; o++)
+      if ((double)both[r * LD + 11 + o] != p.expected[r * 5 + o]) fail_msg("row %d: wrong beside x", r);
+  p.args.y = both + 9;
+  front_fails(&f, rgt_op_run(op, &p.args, NULL), RGT_EINVAL, "lies on x");
+  p.args.y = both + 12; /* its last column is the next row's first */
+  front_fails(&f, rgt_op_run(op, &p.args, NULL), RGT_EINVAL, "lies on x");
+  free(both);
+  end();
+}
+
+static void promised_alignment(void **state) {
+  rgt_op_options promise = {.struct_size = sizeof promise, .align_bytes = 16};
+  (void)state;
+  problem_make(&p, "mlp:12-20-8:g4:f32:relu:b12:nk:i64", 9, 0);
+  op = front_op_with(&f, "mlp:12-20-8:g4:f32:relu:b12:nk:i64", &promise);
+  run_right();
+  REFUSE(x = p.x + 1, RGT_EINVAL, "x is at 0x");
+  REFUSE(y = p.y + 2, RGT_EINVAL, "y is at 0x");
+  REFUSE(layer1.w = p.w[0] + 1, RGT_EINVAL, "layer1.w is at 0x");
+  REFUSE(layer2.b = p.b[1] + 3, RGT_EINVAL, "layer2.b is at 0x");
+  REFUSE(ld_x = 13, RGT_EINVAL, "ld_x is 13 elements of 4 bytes, no multiple of 16 bytes");
+  REFUSE(ld_y = 9, RGT_EINVAL, "ld_y is 9");
+  REFUSE(layer1.ld_w = 13, RGT_EINVAL, "ld_w of layer1 is 13");
+  REFUSE(layer1.stride_b = 21, RGT_EINVAL, "stride_b of layer1 is 21");
+  REFUSE(layer2.stride_w = 161, RGT_EINVAL, "stride_w of layer2 is 161");
+  p.args.rows = p.rows = 1; /* with one row its distance to the next is no promise */
+  p.args.ld_x = 13;
+  run_right();
+  end();
+  begin(FRONT_MLP, 9, 0, RGT_STACKED); /* without a promise the element's own alignment is one */
+  REFUSE(x = (char *)p.x + 2, RGT_EINVAL, "no multiple of 4 bytes");
   run_right();
   end();
 }
@@ -363,11 +459,20 @@ static void nothing_is_allocated(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_form),           cmocka_unit_test(builtin_has_the_default_bits),
-      cmocka_unit_test(masked_rows_are_zero), cmocka_unit_test(no_rows_take_nulls),
-      cmocka_unit_test(other_group_counts),   cmocka_unit_test(index_out_of_range),
-      cmocka_unit_test(bad_arguments),        cmocka_unit_test(bad_forms),
-      cmocka_unit_test(weights_handles),      cmocka_unit_test(more_rows_than_prepared),
+      cmocka_unit_test(every_form),
+      cmocka_unit_test(builtin_has_the_default_bits),
+      cmocka_unit_test(masked_rows_are_zero),
+      cmocka_unit_test(no_rows_take_nulls),
+      cmocka_unit_test(other_group_counts),
+      cmocka_unit_test(index_out_of_range),
+      cmocka_unit_test(bad_arguments),
+      cmocka_unit_test(bad_forms),
+      cmocka_unit_test(y_on_an_input),
+      cmocka_unit_test(y_into_an_input),
+      cmocka_unit_test(y_beside_x_in_one_matrix),
+      cmocka_unit_test(promised_alignment),
+      cmocka_unit_test(weights_handles),
+      cmocka_unit_test(more_rows_than_prepared),
       cmocka_unit_test(nothing_is_allocated),
   };
   return cmocka_run_group_tests(tests, open_house, close_house);
