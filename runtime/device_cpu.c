@@ -14,6 +14,7 @@
 #include "runtime/base/file.h"
 #include "runtime/cpu_compile.h"
 #include "runtime/cpu_features.h"
+#include "runtime/guarded_memory.h"
 #include "runtime/thread_pool.h"
 
 enum { CODE_MAX = 256 << 20 };
@@ -25,6 +26,8 @@ typedef struct cpu_device {
   rgt__cpu_compiler compiler;
   char *flush; /* memory walked through to empty the caches; made at its first use */
   size_t flush_bytes;
+  int guards; /* new memory is guarded */
+  rgt__guarded_memory guarded;
 } cpu_device;
 
 struct rgt__module {
@@ -134,7 +137,8 @@ static rgt_status cpu_load(rgt__device *d, const char *code_path, const void *co
 
 /* 64-byte aligned, through the allocation hook: the hook's own pointer lies just before. */
 static rgt_status cpu_mem_alloc(rgt__device *d, size_t bytes, void **p, rgt__error *err) {
-  (void)d;
+  cpu_device *c = (cpu_device *)d;
+  if (c->guards) return rgt__guarded_alloc(&c->guarded, bytes, p, err);
   char *raw = bytes > SIZE_MAX - 128 ? NULL : rgt__alloc(bytes + 128);
   if (!raw) return rgt__error_nomem(err, bytes);
   char *aligned = (char *)(((uintptr_t)raw + 127) & ~(uintptr_t)63);
@@ -144,8 +148,8 @@ static rgt_status cpu_mem_alloc(rgt__device *d, size_t bytes, void **p, rgt__err
 }
 
 static void cpu_mem_free(rgt__device *d, void *p) {
-  (void)d;
-  if (!p) return;
+  cpu_device *c = (cpu_device *)d;
+  if (!p || (c->guarded.n && rgt__guarded_free(&c->guarded, p))) return;
   char *raw;
   memcpy(&raw, (char *)p - sizeof raw, sizeof raw);
   rgt__free(raw);
@@ -223,7 +227,12 @@ static void cpu_flush_cache(rgt__device *d) {
   for (size_t i = 0; i < c->flush_bytes; i += 64) c->flush[i]++;
 }
 
+static void cpu_guard(rgt__device *d, int on) {
+  ((cpu_device *)d)->guards = on;
+}
+
 static void cpu_close(rgt__device *d) {
+  rgt__guarded_close(&((cpu_device *)d)->guarded);
   rgt__free(((cpu_device *)d)->flush);
   rgt__free(d);
 }
@@ -245,6 +254,7 @@ static const rgt__device_ops cpu_ops = {.kind = "cpu",
                                         .now_ps = cpu_now_ps,
                                         .flush_cache = cpu_flush_cache,
                                         .close = cpu_close,
+                                        .guard = cpu_guard,
                                         .another = cpu_another};
 
 static rgt_status cpu_another(rgt__device *d, rgt__device **out, rgt__error *err) {
@@ -252,6 +262,8 @@ static rgt_status cpu_another(rgt__device *d, rgt__device **out, rgt__error *err
   if (!c) return rgt__error_nomem(err, sizeof *c);
   *c = *(const cpu_device *)d;
   c->flush = NULL;
+  c->guards = 0;
+  c->guarded = (rgt__guarded_memory){.n = 0};
   c->base.stop = NULL;
   *out = &c->base;
   return RGT_OK;
