@@ -35,11 +35,11 @@ extern char **environ;
 
 /* ---- start ---- */
 
-static rgt_status spawn(const char *program, int socket_fd, int journal_fd, pid_t *pid, rgt__error *err) {
+static rgt_status spawn(const char *program, char *scratch, int socket_fd, int journal_fd, pid_t *pid, rgt__error *err) {
   static const int defaults[] = {SIGINT,  SIGTERM, SIGPIPE, SIGCHLD, SIGHUP,  SIGQUIT,
                                  SIGSEGV, SIGBUS,  SIGILL,  SIGFPE,  SIGABRT, SIGALRM};
   char path[1024];
-  char *argv[] = {path, (char *)(uintptr_t) "--serve", NULL};
+  char *argv[] = {path, (char *)(uintptr_t) "--serve", scratch, NULL};
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attr;
   sigset_t none, set;
@@ -86,7 +86,7 @@ static rgt_status connect_child(const char *program, rgt__worker_child *c, rgt__
   rgt_status status = RGT_OK;
   if (theirs < 0 || !c->journal || journal_fd < 0 || fcntl(c->fd, F_SETFL, O_NONBLOCK) != 0)
     status = rgt__error_set(err, RGT_EIO, "%s: no descriptors for it: %s", program, strerror(errno));
-  if (status == RGT_OK) status = spawn(program, theirs, journal_fd, &c->pid, err);
+  if (status == RGT_OK) status = spawn(program, c->scratch, theirs, journal_fd, &c->pid, err);
   if (theirs >= 0) close(theirs);
   if (journal_fd >= 0) close(journal_fd);
   return status;

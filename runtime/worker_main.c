@@ -1,5 +1,7 @@
 /* worker_main.c -- the program ragtune-worker: candidates are compiled and run in it, at the call of the library.
  *
+ *     ragtune-worker --serve FOLDER      FOLDER: for temporary files
+ *
  * Its parent gives it a socket and the journal's page, and its own process group. A thread waits for the parent's end, so that
  * a candidate that hangs, or a compiler, does not outlive it.
  */
@@ -16,7 +18,7 @@
 #include "runtime/worker_message.h"
 #include "runtime/worker_serve.h"
 
-static char scratch[300];
+static const char *scratch; /* folder for temporary files: whoever ends last removes it */
 
 #if defined __SANITIZE_ADDRESS__
 /* Candidates that crash are the parent's affair: it wants the signal itself. */
@@ -32,7 +34,7 @@ static void *wait_for_parent(void *unused) {
   (void)unused;
   while (poll(&p, 1, -1) < 1) continue;
   nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
-  if (scratch[0]) rgt__worker_sweep(scratch);
+  rgt__worker_sweep(scratch);
   kill(0, SIGKILL);
   return NULL;
 }
@@ -49,7 +51,8 @@ int main(int argc, char **argv) {
     puts("ragtune-worker " RGT_VERSION);
     return 0;
   }
-  if (argc != 2 || strcmp(argv[1], "--serve") != 0) return usage();
+  if (argc != 3 || strcmp(argv[1], "--serve") != 0) return usage();
+  scratch = argv[2];
   rgt__worker_journal *journal = rgt__worker_journal_open(RGT_WORKER_JOURNAL_FD);
   if (!journal) return usage();
   close(RGT_WORKER_JOURNAL_FD);
@@ -57,7 +60,8 @@ int main(int argc, char **argv) {
   signal(SIGINT, SIG_IGN);                       /* the terminal's: the parent decides */
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
   if (pthread_create(&thread, NULL, wait_for_parent, NULL) != 0) return 1;
-  int status = rgt__worker_serve(RGT_WORKER_SOCKET_FD, journal, scratch);
+  int status = rgt__worker_serve(RGT_WORKER_SOCKET_FD, journal);
+  rgt__worker_sweep(scratch);
   rgt__worker_journal_close(journal);
   return status;
 }

@@ -25,7 +25,6 @@ typedef struct served {
 typedef struct serving {
   int fd;
   rgt__worker_journal *journal;
-  char *scratch;
   rgt__wire_message in;
   rgt__buffer out;
   rgt__worker_opening opening;
@@ -100,7 +99,6 @@ static rgt_status open_device(serving *s, rgt__error *err) {
   o->env.values[RGT_ENV_TMPDIR] = rgt__strdup(o->scratch);
   if (!o->env.values[RGT_ENV_TMPDIR]) return rgt__error_nomem(err, sizeof o->scratch);
   setenv("TMPDIR", o->scratch, 1); /* for compilers' own files */
-  if (s->scratch) snprintf(s->scratch, sizeof o->scratch, "%s", o->scratch);
   rgt_status status;
   if (strcmp(o->kind, "cpu") == 0)
     status = rgt__device_cpu_open(&options, &s->device, err);
@@ -288,8 +286,10 @@ static int answer(serving *s) {
       break;
     }
   }
+  /* a candidate that did something to this process is still named when the reply does not come through */
+  if (!ok || (reply && !send_message(s, RGT_WIRE_REPLY))) return 0;
   if (!s->is_lost) rgt__worker_journal_clear(s->journal);
-  return ok && (!reply || send_message(s, RGT_WIRE_REPLY));
+  return 1;
 }
 
 static void close_all(serving *s) {
@@ -307,8 +307,8 @@ static void close_all(serving *s) {
   rgt__buffer_free(&s->out);
 }
 
-int rgt__worker_serve(int fd, rgt__worker_journal *journal, char scratch[300]) {
-  serving s = {.fd = fd, .journal = journal, .scratch = scratch};
+int rgt__worker_serve(int fd, rgt__worker_journal *journal) {
+  serving s = {.fd = fd, .journal = journal};
   int status = say_hello(&s) ? 0 : 1;
   while (status == 0) {
     rgt__wire_message_clear(&s.in);

@@ -5,7 +5,7 @@
 #include "runtime/worker_journal.h"
 
 /* rgt__worker_serve -- says hello on fd (blocking) and answers until it closes. 0: it was closed between two messages; 1: it
- * broke off, or what came was no message of ours. scratch (NULL: not wanted) then holds the folder that the parent named. */
-int rgt__worker_serve(int fd, rgt__worker_journal *journal, char scratch[300]);
+ * broke off, or what came was no message of ours. */
+int rgt__worker_serve(int fd, rgt__worker_journal *journal);
 
 #endif
