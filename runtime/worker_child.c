@@ -200,7 +200,8 @@ static int over_memory(watching *w, int64_t turn) {
   int64_t now = resident_bytes(w->c->pid);
   if (turn != w->turn) {
     w->turn = turn;
-    w->base_bytes = now;
+    int64_t before = atomic_load(&w->c->journal->bytes);
+    w->base_bytes = before > 0 ? before : now;
   }
   return now - w->base_bytes > w->patience->memory_bytes;
 }

@@ -18,6 +18,7 @@ typedef struct rgt__worker_journal {
   _Atomic int64_t phase;     /* rgt__worker_phase */
   _Atomic int64_t since_ns;  /* CLOCK_MONOTONIC; 0: its code does not run now */
   _Atomic int64_t turn;      /* counts how often a candidate's code was entered */
+  _Atomic int64_t bytes;     /* resident when it was entered for verification; 0: not looked at */
 } rgt__worker_journal;
 
 int64_t rgt__worker_journal_now(void); /* ns of CLOCK_MONOTONIC, above 0 */

@@ -39,23 +39,25 @@ typedef struct serving {
 
 /* ---- the journal, and a lid on memory while a candidate is seen for the first time ---- */
 
-__attribute__((unused)) static int64_t data_bytes(void) {
-  long long pages = 0;
+__attribute__((unused)) typedef struct memory_now { int64_t resident, data; } memory_now;
+
+static memory_now look_at_memory(void) {
+  long long resident = 0, data = 0, page = sysconf(_SC_PAGESIZE);
   FILE *f = fopen("/proc/self/statm", "re");
-  if (f && fscanf(f, "%*d %*d %*d %*d %*d %lld", &pages) != 1) pages = 0;
+  if (f && fscanf(f, "%*d %lld %*d %*d %*d %lld", &resident, &data) != 2) resident = data = 0;
   if (f) fclose(f);
-  return pages * (int64_t)sysconf(_SC_PAGESIZE);
+  return (memory_now){resident * page, data * page};
 }
 
-/* Twice what the parent looks for: the parent says what happened, this keeps the machine whole where it looks too late. */
-static void put_lid(const serving *s, int on) {
+/* Twice what the parent looks for: the parent says what happened, this keeps the machine whole where it looks too late. 0: no
+ * lid. */
+static void put_lid(const serving *s, int64_t data) {
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-  (void)s, (void)on, (void)data_bytes; /* their shadow memory counts as data */
+  (void)s, (void)data; /* their shadow memory counts as data */
 #else
   struct rlimit most;
   if (s->opening.memory_bytes <= 0 || getrlimit(RLIMIT_DATA, &most) != 0) return;
-  int64_t now = on ? data_bytes() : 0;
-  rlim_t lid = now > 0 ? (rlim_t)(now + 2 * s->opening.memory_bytes) : most.rlim_max;
+  rlim_t lid = data > 0 ? (rlim_t)(data + 2 * s->opening.memory_bytes) : most.rlim_max;
   most.rlim_cur = lid < most.rlim_max ? lid : most.rlim_max;
   setrlimit(RLIMIT_DATA, &most);
 #endif
@@ -63,7 +65,10 @@ static void put_lid(const serving *s, int on) {
 
 static void enter(void *user, const rgt__candidate *c, rgt__worker_phase phase) {
   serving *s = user;
-  if (phase == RGT_WORKER_VERIFYING) put_lid(s, 1);
+  memory_now now = {0, 0};
+  if (phase == RGT_WORKER_VERIFYING) now = look_at_memory();
+  if (phase == RGT_WORKER_VERIFYING) put_lid(s, now.data);
+  atomic_store(&s->journal->bytes, now.resident);
   rgt__worker_journal_enter(s->journal, ((const served *)(const void *)c)->number, phase);
 }
 
