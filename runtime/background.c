@@ -146,8 +146,8 @@ static void queue_what_lacks(rgt__background *b, rgt_op *op) {
   for (int i = 0; i < op->n_buckets; i++) {
     rgt__ready *fallback = op->prefer[i][RGT_PLACE_DEFAULT];
     wanted[i] = only_default ? fallback : best_hope(op->prefer[i]);
-    if (wanted[i] && wanted[i]->state != RGT_READY_LOADED && op->needs_interim && fallback &&
-        fallback->state == RGT_READY_RENDERED)
+    int interim = wanted[i] && wanted[i]->state != RGT_READY_LOADED && op->needs_interim;
+    if (fallback && fallback->state == RGT_READY_RENDERED && (interim || rgt__prepare_needs_standby(op, wanted[i])))
       push(b, fallback);
   }
   for (int i = 0; i < op->n_buckets; i++)
@@ -253,17 +253,18 @@ static rgt_status open_background(rgt_ctx *ctx) {
   return RGT_OK;
 }
 
-static int is_missing(const rgt__preference *prefer, int n) {
+static int is_missing(const rgt_op *op, const rgt__preference *prefer, int n) {
   for (int i = 0; i < n; i++) {
-    const rgt__ready *best = best_hope(prefer[i]);
+    const rgt__ready *best = best_hope(prefer[i]), *fallback = prefer[i][RGT_PLACE_DEFAULT];
     if (best && best->state != RGT_READY_LOADED) return 1;
+    if (fallback && fallback->state == RGT_READY_RENDERED && rgt__prepare_needs_standby(op, best)) return 1;
   }
   return 0;
 }
 
 rgt_status rgt__background_prefer(rgt_op *op, const rgt__preference *prefer, int n_buckets, int needs_interim) {
   rgt__background_lock();
-  int needs_thread = is_missing(prefer, n_buckets);
+  int needs_thread = is_missing(op, prefer, n_buckets);
   rgt__background_unlock();
   rgt_status status = needs_thread ? open_background(op->ctx) : RGT_OK;
   if (status != RGT_OK) return status;

@@ -43,7 +43,12 @@ static rgt_status run_candidate(void *self, rgt__device *device, const rgt_kargs
   void *workspace = NULL;
   if (rgt__stop_now(device->stop)) return rgt__error_set(err, RGT_EINTERRUPTED, "%s: given up", candidate->text);
   rgt__plan_make_on(device, candidate->module, &candidate->program, k->rows, k->groups, &plan);
-  if (!plan.valid) return rgt__callable_run_builtin(&candidate->op, c->form, device, k, err);
+  if (!plan.valid) {
+    rgt_status other = rgt__callable_run_builtin(&candidate->op, c->form, device, k, err);
+    if (other != RGT_EUNSUPPORTED) return other;
+    return rgt__error_set(err, RGT_EINFEASIBLE, "its program is not valid for %lld rows and %lld groups, which verify it",
+                          (long long)k->rows, (long long)k->groups);
+  }
   rgt_status status = RGT_OK;
   c->n_runs++;
   if (plan.workspace_bytes > 0) status = poisoned_workspace(device, (size_t)plan.workspace_bytes, &workspace, err);

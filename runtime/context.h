@@ -27,11 +27,11 @@ struct rgt_ctx {
   int db_is_default;     /* db_path was not named by the caller or the environment: only we keep files there */
   rgt__sources *sources; /* likewise: rgt__context_families */
   rgt__families *families;
-  char bundle_folder[768];       /* "" for none */
-  rgt__bundle *bundle;           /* likewise: bundle.h */
-  char toolchain[256];           /* "" until asked for: it starts a process */
-  double peak_flops, peak_bytes; /* a second, measured at the first tuning; 0 before */
-  rgt_op *ops;                   /* every op still open */
+  char bundle_folder[768];            /* "" for none */
+  rgt__bundle *bundle;                /* likewise: bundle.h */
+  char toolchain[256];                /* "" until asked for: it starts a process */
+  double peak_flops, peak_bytes;      /* a second, measured at the first tuning; 0 before */
+  rgt_op *ops;                        /* every op still open */
   struct rgt__background *background; /* what compiles while calls go on; made at its first use */
 };
 
@@ -88,12 +88,14 @@ struct rgt_op {
   rgt__ready *by_bucket[RGT_BUCKETS_MAX]; /* what calls take; NULL: the built-in kernel */
   rgt__ready *ready;                      /* list, owned: every variant of `prefer`, and those refused before */
   rgt__preference prefer[RGT_BUCKETS_MAX];
+  rgt__ready *
+      standby; /* the default, where it is loaded and nothing is built in: for calls that a bucket's variant is not valid for */
   int n_buckets;     /* that prefer has; written under the background's lock, like prefer */
   int needs_interim; /* while a winner is made, the default is made first */
   int is_named;      /* prepared with one variant by name: a failure is the caller's to see, not the log's */
   atomic_int n_made; /* counts what the background has finished for this op */
   int n_seen;        /* of these */
-  void *workspace;                        /* device memory */
+  void *workspace;   /* device memory */
   int64_t workspace_bytes;
   float *hidden;           /* built-in kernel's scratch, one row */
   rgt_int64 *index_errors; /* device memory: count, first row */

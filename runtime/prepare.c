@@ -79,8 +79,9 @@ static rgt_status prefer_for(preparing *p, const rgt__choice *choice, rgt__prefe
   rgt_status status = RGT_OK;
   if (choice->from != RGT_FROM_DEFAULT) {
     status = standing_of(op, &choice->found.winner, &out[RGT_PLACE_WINNER]);
-    if (status != RGT_OK || p->exact || is_loaded(out[RGT_PLACE_WINNER])) return status;
-    if (choice->found.has_runner_up) status = standing_of(op, &choice->found.runner_up, &out[RGT_PLACE_RUNNER_UP]);
+    int settled = p->exact || is_loaded(out[RGT_PLACE_WINNER]);
+    if (status != RGT_OK || (settled && !rgt__prepare_needs_standby(op, out[RGT_PLACE_WINNER]))) return status;
+    if (choice->found.has_runner_up && !settled) status = standing_of(op, &choice->found.runner_up, &out[RGT_PLACE_RUNNER_UP]);
   }
   if (status == RGT_OK && !p->knows_fallback) status = default_of(op, &p->fallback);
   if (status != RGT_OK) return status;
@@ -185,7 +186,8 @@ static rgt_status wait_for_an_answer(rgt_op *op) {
   rgt_status status = RGT_OK;
   for (int b = 0; b < op->n_buckets && status == RGT_OK; b++) {
     rgt__ready *fallback = op->prefer[b][RGT_PLACE_DEFAULT];
-    if (!op->by_bucket[b] && fallback) status = rgt__prepare_wait(op, fallback, INFINITY);
+    int is_wanted = !op->by_bucket[b] || (!op->standby && rgt__prepare_needs_standby(op, op->by_bucket[b]));
+    if (is_wanted && fallback) status = rgt__prepare_wait(op, fallback, INFINITY);
     if (status == RGT_OK && !op->by_bucket[b]) status = rgt__prepare_wait(op, NULL, INFINITY);
     if (status == RGT_OK && !op->by_bucket[b] && fallback)
       status = rgt__error_set(&op->ctx->error, fallback->status, "%s", fallback->why.text);

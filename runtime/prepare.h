@@ -38,14 +38,17 @@ void rgt__prepare_pick_up(rgt_op *op);
 rgt_status rgt__prepare_wait(rgt_op *op, const rgt__ready *only, double timeout_s);
 /* rgt__prepare_has_builtin -- calls are answered whatever is loaded. */
 int rgt__prepare_has_builtin(const rgt_op *op);
+/* rgt__prepare_needs_standby -- may a call come that this variant is not valid for, and is nothing built in to take it? Then
+ * the default is made ready beside it. r may be NULL. */
+int rgt__prepare_needs_standby(const rgt_op *op, const rgt__ready *r);
 
 /* ---- prepare_make.c: from a rendered variant to loaded code, on any thread ---- */
 
 typedef struct rgt__make_place {
   rgt_ctx *ctx;
   const rgt__stop *stop; /* give up, RGT_EINTERRUPTED */
-  rgt__device *device;    /* the thread's own, to compile and verify on; opened at its first use */
-  char toolchain[256];    /* likewise */
+  rgt__device *device;   /* the thread's own, to compile and verify on; opened at its first use */
+  char toolchain[256];   /* likewise */
 } rgt__make_place;
 
 /* rgt__prepare_make -- compiles r's candidate, verifies it and loads it into the context's device. RGT_EWRONG, RGT_ECOMPILE,

@@ -12,6 +12,13 @@ int rgt__prepare_has_builtin(const rgt_op *op) {
   return strcmp(op->ctx->device->ops->kind, "cpu") == 0 && rgt__builtin_supports(&op->desc);
 }
 
+int rgt__prepare_needs_standby(const rgt_op *op, const rgt__ready *r) {
+  if (!r || rgt__prepare_has_builtin(op)) return 0;
+  int varies = !rgt__formula_is_constant(&r->program.valid);
+  for (int i = 0; i < r->program.n_steps; i++) varies |= !rgt__formula_is_constant(&r->program.steps[i].shared);
+  return varies;
+}
+
 /* ---- freeing; the background has nothing of it any more ---- */
 
 static void free_ready(rgt__ready *r) {
@@ -54,6 +61,7 @@ void rgt__prepare_reset(rgt_op *op) {
   op->n_buckets = 0;
   memset(op->prefer, 0, sizeof op->prefer);
   memset(op->by_bucket, 0, sizeof op->by_bucket);
+  op->standby = NULL;
   rgt__prepare_keep(op, NULL, 0);
   d->ops->mem_free(d, op->workspace);
   op->workspace = NULL;
@@ -206,7 +214,10 @@ static int fill_buckets(rgt_op *op) {
     if (!is_loaded(op->prefer[b][RGT_PLACE_WINNER]) && !is_loaded(op->prefer[b][RGT_PLACE_RUNNER_UP]))
       first = RGT_PLACE_DEFAULT;
   memset(op->by_bucket, 0, sizeof op->by_bucket);
+  op->standby = NULL;
   for (int b = 0; b < op->n_buckets; b++) {
+    if (is_loaded(op->prefer[b][RGT_PLACE_DEFAULT]) && !rgt__prepare_has_builtin(op))
+      op->standby = op->prefer[b][RGT_PLACE_DEFAULT];
     for (int place = RGT_N_PLACES - 1; place >= first; place--)
       if (is_loaded(op->prefer[b][place])) op->by_bucket[b] = op->prefer[b][place];
   }

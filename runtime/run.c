@@ -176,6 +176,13 @@ static int bucket_of(int64_t rows) {
   return rows <= 1 ? 0 : 64 - __builtin_clzll((unsigned long long)rows - 1);
 }
 
+/* The variant with its plan for this call, or NULL where it is not valid for it. */
+static rgt__ready *planned(rgt_op *op, rgt__ready *r, const rgt_kargs *k) {
+  if (r->plan.rows != k->rows || r->plan.groups != k->groups)
+    rgt__plan_make_on(op->ctx->device, r->module, &r->program, k->rows, k->groups, &r->plan);
+  return r->plan.valid && r->plan.workspace_bytes <= op->workspace_bytes ? r : NULL;
+}
+
 rgt_status rgt_op_run(rgt_op *op, const rgt_args *args, void *stream) {
   rgt_kargs k;
   rgt__device *d = op->ctx->device;
@@ -188,11 +195,8 @@ rgt_status rgt_op_run(rgt_op *op, const rgt_args *args, void *stream) {
   fill_kargs(op, args, &k);
   if (rgt__run_memory_is_suspect(op, &k) && (status = rgt__run_memory_check(op, &k)) != RGT_OK) return status;
   rgt__ready *ready = op->prepared ? op->by_bucket[bucket_of(k.rows)] : NULL;
-  if (LIKELY(ready)) {
-    if (ready->plan.rows != k.rows || ready->plan.groups != k.groups)
-      rgt__plan_make_on(d, ready->module, &ready->program, k.rows, k.groups, &ready->plan);
-    if (!ready->plan.valid || ready->plan.workspace_bytes > op->workspace_bytes) ready = NULL;
-  }
+  if (LIKELY(ready)) ready = planned(op, ready, &k);
+  if (!LIKELY(ready) && op->standby) ready = planned(op, op->standby, &k);
   status = LIKELY(ready)
                ? d->ops->launch(d, ready->module, &ready->program, &ready->plan, &k, op->workspace, stream, &op->ctx->error)
                : run_builtin(op, &k);

@@ -414,6 +414,128 @@ static void test_tune_cold(void **state) {
   tune_with(RGT_POLICY_COLD);
 }
 
+/* ---- a winner that is not valid for every call ---- */
+
+static const char spec[] = "return family {\n  about = \"a loop of the fake's\", source = \"tests\", revision = 1, rank = %d,\n"
+                           "  device = \"cuda\", ops = { \"linear\", \"mlp\" }, dtypes = { \"f32\" },\n"
+                           "  params = { { \"turn\", { 1 }, default = 1, about = \"there is one\" } },\n"
+                           "  numeric = { p1 = 0, p2 = 0, hidden = \"f32\", class = \"seq\" },\n"
+                           "  work = { flops = \"2 * rows\", bytes = \"4 * rows\" },\n"
+                           "  valid = \"%s\",\n  steps = { { kernel = \"%s\", grid = \"rows\", block = 32 } },\n}\n";
+static const char loop[] = "//%% include(\"lib/kargs.h\")\n"
+                           "extern \"C\" __global__ void KERNEL(%s)(const rgt_kargs k, void *w) { (void)k, (void)w; }\n";
+
+static void put_family(const char *name, int rank, const char *valid) {
+  char path[100], text[1500];
+  snprintf(path, sizeof path, "t/cuda/%s.lua", name);
+  snprintf(text, sizeof text, spec, rank, valid, name);
+  scratch_write(&f.s, path, text, 0644);
+  snprintf(path, sizeof path, "t/cuda/%s.cu", name);
+  snprintf(text, sizeof text, loop, name);
+  scratch_write(&f.s, path, text, 0644);
+}
+
+static void put_templates(void) {
+  char text[20000] = "";
+  FILE *kargs = fopen(RGT_SOURCE_DIR "/templates/lib/kargs.h", "re");
+  assert_non_null(kargs);
+  size_t n = fread(text, 1, sizeof text - 1, kargs);
+  fclose(kargs);
+  assert_in_range(n, 1, sizeof text - 2);
+  static const char *const folders[] = {"t", "t/cuda", "t/lib"};
+  for (size_t i = 0; i < 3; i++) assert_int_equal(mkdir(scratch_path(&f.s, folders[i]), 0755), 0);
+  scratch_write(&f.s, "t/lib/kargs.h", text, 0644);
+  put_family("few", 5, "groups <= 8");
+  put_family("many", 0, "1");
+}
+
+static int few_is_faster(void *user, const fake_work *w) {
+  fake->launch_ms = strncmp(w->kernel, "few", 3) == 0 ? 0.125f : 0.25f;
+  return fake_run(user, NULL, &w->args, NULL) == RGT_OK ? 0 : 719;
+}
+
+static void open_templates(void) {
+  rgt_options o = front_options(&f);
+  char folder[100];
+  snprintf(folder, sizeof folder, "%s/t", f.s.folder);
+  o.device = "cuda";
+  o.template_dir = folder;
+  front_ok(&f, front_open_with(&f, &o));
+}
+
+static const char *last_kernel(void) {
+  for (int i = (fake->n_work < FAKE_WORK_MAX ? fake->n_work : FAKE_WORK_MAX) - 1; i >= 0; i--)
+    if (fake->work[i].kind == FAKE_KERNEL) return fake->work[i].kernel;
+  return "";
+}
+
+/* The default stands by for calls that the winner is not valid for: nothing is built in that could take them. */
+static void test_standby(void **state) {
+  int64_t rows = 8;
+  rgt_tune_result r;
+  rgt_tune_options o = {.struct_size = sizeof o, .rows = &rows, .n_rows = 1, .budget_s = 600};
+  problem p;
+  placed on;
+  (void)state;
+  if (!has_nvrtc) skip();
+  put_templates();
+  fake->kernel = few_is_faster;
+  open_templates();
+  rgt_op *op = make_op(FRONT_LINEAR, RGT_STACKED);
+  front_ok(&f, rgt_tune(op, &o, &r));
+  assert_string_equal(r.winner, "few:turn=1");
+  for (int cold = 0; cold < 2; cold++) {
+    char line[300];
+    snprintf(line, sizeof line, "rm -rf '%s'", f.cache);
+    if (cold) assert_int_equal(system(line), 0); /* then the winner is not there yet */
+    open_templates();
+    op = make_op(FRONT_LINEAR, RGT_STACKED);
+    front_ok(&f, rgt_op_prepare(op, 8, RGT_PREPARE_WAIT));
+    problem_make(&p, FRONT_LINEAR, 8, 0);
+    place(&p, &on);
+    fake->n_work = 0;
+    front_ok(&f, rgt_op_run(op, &on.args, NULL));
+    assert_int_equal(strncmp(last_kernel(), "few", 3), 0);
+    on.args.groups = 9; /* its weights reach past the problem's, and no row asks for them */
+    fake->n_work = 0;
+    front_ok(&f, rgt_op_run(op, &on.args, NULL));
+    assert_int_equal(strncmp(last_kernel(), "many", 4), 0);
+    front_ok(&f, rgt_sync(op, NULL));
+    check_y(&p, &on);
+    on.args.groups = 0;
+    fake->n_work = 0;
+    front_ok(&f, rgt_op_run(op, &on.args, NULL));
+    assert_int_equal(strncmp(last_kernel(), "few", 3), 0);
+    unplace(&on);
+    problem_free(&p);
+  }
+  front_ok(&f, rgt_op_prepare_variant(op, "few:turn=1", 8)); /* alone, by name */
+  problem_make(&p, FRONT_LINEAR, 8, 0);
+  place(&p, &on);
+  on.args.groups = 9;
+  front_fails(&f, rgt_op_run(op, &on.args, NULL), RGT_EUNSUPPORTED,
+              "no variant that was prepared is valid for 8 rows and 9 groups");
+  unplace(&on);
+  problem_free(&p);
+}
+
+/* What is valid for none of the problems that would verify it is infeasible, and ends nothing. */
+static void test_never_verified(void **state) {
+  int64_t rows = 8;
+  rgt_tune_result r;
+  rgt_tune_options o = {.struct_size = sizeof o, .rows = &rows, .n_rows = 1, .budget_s = 600};
+  (void)state;
+  if (!has_nvrtc) skip();
+  put_templates();
+  put_family("few", 5, "rows <= 8");
+  fake->kernel = few_is_faster;
+  open_templates();
+  rgt_op *op = make_op(FRONT_LINEAR, RGT_STACKED);
+  front_ok(&f, rgt_tune(op, &o, &r));
+  assert_string_equal(r.winner, "many:turn=1");
+  assert_int_equal(r.n_infeasible, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -431,6 +553,8 @@ int main(void) {
       TEST(test_tune),
       TEST(test_tune_graph),
       TEST(test_tune_cold),
+      TEST(test_standby),
+      TEST(test_never_verified),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -178,8 +178,8 @@ static void do_work(const fake_work *w) {
   if (w->kind == FAKE_MEMSET) memset(w->to, w->byte, w->bytes);
   if (w->kind == FAKE_COPY) memcpy(w->to, w->from, w->bytes);
   if (w->kind != FAKE_KERNEL) return;
-  now_ms += fake.launch_ms;
   int fault = fake.kernel ? fake.kernel(fake.user, w) : 0;
+  now_ms += fake.launch_ms;
   if (fault) current()->fault = fault;
 }
 
