@@ -1,0 +1,167 @@
+/* mma.c -- mma.sync: D = A B + C for a warp, m16n8 with k 4 to 32.
+ *
+ * With g = lane / 4 and t = lane % 4, a lane holds of D and C (g, 2t), (g, 2t+1), (g+8, 2t), (g+8, 2t+1); of A, for each 8
+ * (16-bit), 4 (tf32) or 16 (8-bit) columns, a register of row g and one of row g+8; of B a register for the same k's of column
+ * g. Products are exact and are added in f32; the order is this file's own, since tensor cores document none. */
+#include "exec/machine.h"
+#include "exec/number.h"
+
+enum { ROWS = 16, COLUMNS = 8, MOST_K = 32 };
+
+/* k of element e of register j of A's and B's lane t; `per` elements in a register. Registers of A alternate rows g and g + 8.
+ */
+static inline uint32_t k_of(uint32_t t, uint32_t group, uint32_t e, uint32_t per) {
+  return group * 4 * per + per * t + e;
+}
+
+typedef struct tile {
+  float a[MOST_K][ROWS], b[MOST_K][COLUMNS];
+  float d[COLUMNS][ROWS];
+} tile;
+
+static inline float element(uint32_t u, uint32_t e, int kind) {
+  if (kind == SIM_MMA_F16) return sim__f16_to_f32((uint16_t)(u >> (16 * e)));
+  if (kind == SIM_MMA_BF16) return sim__bf16_to_f32((uint16_t)(u >> (16 * e)));
+  return sim__f32_of_bits(u & ~0x1FFFu); /* tf32: the low bits are not looked at */
+}
+
+static void load_ab(const sim_warp *w, const sim_insn *i, tile *x) {
+  const int kind = i->type;
+  const uint32_t per = kind == SIM_MMA_TF32 ? 1 : 2, n = i->n_elements / (4 * per);
+  const uint32_t *src = i->o + i->n_dst;
+  for (uint32_t j = 0; j < n; j++) {
+    const uint32_t *a0 = sim__u32(w, src[2 * j]), *a1 = sim__u32(w, src[2 * j + 1]), *b = sim__u32(w, src[2 * n + j]);
+    for (uint32_t e = 0; e < per; e++) {
+      float fa0[SIM_LANES], fa1[SIM_LANES], fb[SIM_LANES];
+      for (uint32_t l = 0; l < SIM_LANES; l++) {
+        fa0[l] = element(a0[l], e, kind);
+        fa1[l] = element(a1[l], e, kind);
+        fb[l] = element(b[l], e, kind);
+      }
+      for (uint32_t l = 0; l < SIM_LANES; l++) {
+        const uint32_t k = k_of(l % 4, j, e, per);
+        x->a[k][l / 4] = fa0[l];
+        x->a[k][l / 4 + 8] = fa1[l];
+        x->b[k][l / 4] = fb[l];
+      }
+    }
+  }
+}
+
+static inline void multiply(tile *x, uint32_t k) {
+  for (uint32_t n = 0; n < COLUMNS; n++) {
+    float sum[ROWS];
+    for (uint32_t m = 0; m < ROWS; m++) sum[m] = x->d[n][m];
+    for (uint32_t c = 0; c < k; c++) {
+      const float b = x->b[c][n];
+      for (uint32_t m = 0; m < ROWS; m++) sum[m] = __builtin_fmaf(x->a[c][m], b, sum[m]);
+    }
+    for (uint32_t m = 0; m < ROWS; m++) x->d[n][m] = sum[m];
+  }
+}
+
+static void load_c(const sim_warp *w, const sim_insn *i, uint32_t first, tile *x) {
+  for (uint32_t r = 0; r < 2; r++) /* rows g, then g + 8 */
+    for (uint32_t h = 0; h < 2; h++)
+      for (uint32_t l = 0; l < SIM_LANES; l++) {
+        float c;
+        if (i->op)
+          c = sim__f16_to_f32((uint16_t)(sim__u32(w, i->o[first + r])[l] >> (16 * h)));
+        else
+          c = sim__f32_of_bits(sim__u32(w, i->o[first + 2 * r + h])[l]);
+        x->d[2 * (l % 4) + h][l / 4 + 8 * r] = c;
+      }
+}
+
+static void store_d(sim_warp *w, const sim_insn *i, const tile *x) {
+  for (uint32_t r = 0; r < 2; r++)
+    for (uint32_t l = 0; l < SIM_LANES; l++) {
+      const float d0 = x->d[2 * (l % 4)][l / 4 + 8 * r], d1 = x->d[2 * (l % 4) + 1][l / 4 + 8 * r];
+      if (i->op) {
+        sim__u32(w, i->o[r])[l] = sim__f32_to_f16(d0) | (uint32_t)sim__f32_to_f16(d1) << 16;
+      } else {
+        sim__u32(w, i->o[2 * r])[l] = sim__bits_of_f32(sim__canonical_f32(d0));
+        sim__u32(w, i->o[2 * r + 1])[l] = sim__bits_of_f32(sim__canonical_f32(d1));
+      }
+    }
+}
+
+/* ---- bytes
+ * ------------------------------------------------------------------------------------------------------------------------------
+ */
+
+static void whole(sim_warp *w, const sim_insn *i) {
+  int32_t a[ROWS][MOST_K], b[COLUMNS][MOST_K];
+  int64_t d[ROWS][COLUMNS];
+  const uint32_t n = i->n_elements / 16, *src = i->o + i->n_dst;
+  const int is_signed = i->type == SIM_MMA_S8;
+#define PART(u, e) (is_signed ? (int32_t)(int8_t)((u) >> (8 * (e))) : (int32_t)(uint8_t)((u) >> (8 * (e))))
+  for (uint32_t j = 0; j < n; j++)
+    for (uint32_t l = 0; l < SIM_LANES; l++)
+      for (uint32_t e = 0; e < 4; e++) {
+        const uint32_t k = k_of(l % 4, j, e, 4);
+        a[l / 4][k] = PART(sim__u32(w, src[2 * j])[l], e);
+        a[l / 4 + 8][k] = PART(sim__u32(w, src[2 * j + 1])[l], e);
+        b[l / 4][k] = PART(sim__u32(w, src[2 * n + j])[l], e);
+      }
+  for (uint32_t l = 0; l < SIM_LANES; l++)
+    for (uint32_t r = 0; r < 4; r++) d[l / 4 + 8 * (r / 2)][2 * (l % 4) + r % 2] = (int32_t)sim__u32(w, src[3 * n + r])[l];
+  for (uint32_t m = 0; m < ROWS; m++)
+    for (uint32_t c = 0; c < COLUMNS; c++) {
+      for (uint32_t k = 0; k < i->n_elements; k++) d[m][c] += a[m][k] * b[c][k];
+      if (i->sign) d[m][c] = d[m][c] > INT32_MAX ? INT32_MAX : d[m][c] < INT32_MIN ? INT32_MIN : d[m][c];
+    }
+  for (uint32_t l = 0; l < SIM_LANES; l++)
+    for (uint32_t r = 0; r < 4; r++) sim__u32(w, i->o[r])[l] = (uint32_t)d[l / 4 + 8 * (r / 2)][2 * (l % 4) + r % 2];
+}
+
+/* ---- definedness: an element of D is undefined where its row of A, its column of B or its C is
+ * -------------------------------------------- */
+
+static void flow(sim_warp *w, const sim_insn *i) {
+  const uint32_t n = (uint32_t)(i->n_src - i->n_dst) / 3, *src = i->o + i->n_dst; /* groups of k: A has 2n registers, B n */
+  uint32_t rows = 0, columns = 0, c_any = 0;
+  for (uint32_t j = 0; j < n; j++)
+    for (uint32_t l = 0; l < SIM_LANES; l++) {
+      rows |= (w->undef[src[2 * j] / SIM_SLOT] >> l & 1) << (l / 4);
+      rows |= (w->undef[src[2 * j + 1] / SIM_SLOT] >> l & 1) << (l / 4 + 8);
+      columns |= (w->undef[src[2 * n + j] / SIM_SLOT] >> l & 1) << (l / 4);
+    }
+  uint64_t c_bits[4][SIM_LANES];
+  for (uint32_t r = 0; r < i->n_dst; r++) {
+    c_any |= w->undef[src[3 * n + r] / SIM_SLOT];
+    for (int l = 0; l < SIM_LANES; l++) c_bits[r][l] = sim__undefined_bits(w, src[3 * n + r], 0, l);
+  }
+  if (!(rows | columns | c_any)) {
+    for (uint32_t r = 0; r < i->n_dst; r++) w->undef[i->o[r] / SIM_SLOT] = 0;
+    return;
+  }
+  for (uint32_t r = 0; r < i->n_dst; r++)
+    for (uint32_t l = 0; l < SIM_LANES; l++) {
+      const uint32_t high = i->op ? r : r / 2, row = l / 4 + 8 * high;
+      uint64_t bits = 0;
+      for (uint32_t h = 0; h < 2; h++) {
+        const uint32_t mask = i->op ? 0xFFFFu << (16 * h) : 0xFFFFFFFF;
+        if (!i->op && h != r % 2) continue;
+        const int bad = (rows >> row & 1) || (columns >> (2 * (l % 4) + h) & 1) || (c_bits[r][l] & mask);
+        bits |= bad ? mask : 0;
+      }
+      sim__set_undefined_bits(w, i->o[r], 0, (int)l, bits);
+    }
+}
+
+sim_step sim__step_mma(sim_warp *w, const sim_insn *i, uint32_t mask) {
+  tile x;
+  (void)mask;
+  if (w->undef) flow(w, i);
+  w->machine->counters->flop_mma += 2ull * ROWS * COLUMNS * i->n_elements;
+  if (i->type >= SIM_MMA_S8) {
+    whole(w, i);
+    return SIM_NEXT;
+  }
+  load_ab(w, i, &x);
+  load_c(w, i, i->n_src, &x); /* the last n_dst sources */
+  multiply(&x, i->n_elements);
+  store_d(w, i, &x);
+  return SIM_NEXT;
+}
