@@ -68,6 +68,7 @@ enum {
   RGT_CUDA_EVENT_DEFAULT = 0,
   RGT_CUDA_CAPTURE_NONE = 0,
   RGT_CUDA_CAPTURE_THREAD_LOCAL = 1,
+  RGT_CUDA_CAPTURE_RELAXED = 2,
   RGT_CUDA_LAUNCH_CLUSTER = 4
 };
 
@@ -136,6 +137,7 @@ typedef struct rgt__cuda_launch {
   X(cuLaunchKernelEx, cuLaunchKernelEx, (const rgt__cuda_launch *l, void *function, void **params, void **))        \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor,                       \
     (int *blocks, void *function, int block, size_t shared))                                                        \
+  X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, (int *mode))                              \
   X(cuStreamBeginCapture_v2, cuStreamBeginCapture_v2, (void *stream, int mode))                                     \
   X(cuStreamEndCapture, cuStreamEndCapture, (void *stream, void **graph))                                           \
   X(cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, (void **exec, void *graph, unsigned long long flags)) \

@@ -8,9 +8,9 @@
 /* ---- the caller's context ---- */
 
 /* A context that is current already costs one question, which the driver answers from the thread's own memory. */
-rgt_status rgt__cuda_enter(rgt__cuda_device *c, rgt__cuda_scope *scope, rgt__error *err) {
+rgt_status rgt__cuda_enter_quick(rgt__cuda_device *c, rgt__cuda_scope *scope, rgt__error *err) {
   void *current = NULL;
-  scope->pushed = 0;
+  scope->pushed = scope->relaxed = 0;
   if (c->api.cuCtxGetCurrent(&current) == RGT_CUDA_SUCCESS && current == c->context) return RGT_OK;
   int result = c->api.cuCtxPushCurrent_v2(c->context);
   if (result != RGT_CUDA_SUCCESS) return rgt__cuda_api_fail(&c->api, result, err, "cuCtxPushCurrent_v2");
@@ -18,8 +18,18 @@ rgt_status rgt__cuda_enter(rgt__cuda_device *c, rgt__cuda_scope *scope, rgt__err
   return RGT_OK;
 }
 
+rgt_status rgt__cuda_enter(rgt__cuda_device *c, rgt__cuda_scope *scope, rgt__error *err) {
+  rgt_status status = rgt__cuda_enter_quick(c, scope, err);
+  if (status != RGT_OK || !c->api.cuThreadExchangeStreamCaptureMode) return status;
+  scope->mode = RGT_CUDA_CAPTURE_RELAXED;
+  scope->relaxed = c->api.cuThreadExchangeStreamCaptureMode(&scope->mode) == RGT_CUDA_SUCCESS;
+  return RGT_OK;
+}
+
 void rgt__cuda_leave(rgt__cuda_device *c, rgt__cuda_scope *scope) {
   void *popped = NULL;
+  if (scope->relaxed) c->api.cuThreadExchangeStreamCaptureMode(&scope->mode);
+  scope->relaxed = 0;
   if (scope->pushed) c->api.cuCtxPopCurrent_v2(&popped);
   scope->pushed = 0;
 }

@@ -24,6 +24,7 @@
 
 typedef struct rgt__cuda_scope {
   int pushed;
+  int relaxed, mode; /* the thread's mode towards captures, which is put back */
 } rgt__cuda_scope;
 
 typedef struct rgt__cuda_device {
@@ -45,7 +46,10 @@ typedef struct rgt__cuda_device {
 
 /* ---- the caller's context ---- */
 
-/* rgt__cuda_enter -- makes the device's context the thread's current one. On failure nothing is to be left. */
+/* rgt__cuda_enter -- makes the device's context the thread's current one. On failure nothing is to be left. What allocates,
+ * loads or waits would end the capture of any other thread that captures globally, unless this thread says that it has no part
+ * in it: rgt__cuda_enter does, rgt__cuda_enter_quick, for what may be captured itself, does not. */
+rgt_status rgt__cuda_enter_quick(rgt__cuda_device *c, rgt__cuda_scope *scope, rgt__error *err);
 rgt_status rgt__cuda_enter(rgt__cuda_device *c, rgt__cuda_scope *scope, rgt__error *err);
 void rgt__cuda_leave(rgt__cuda_device *c, rgt__cuda_scope *scope);
 

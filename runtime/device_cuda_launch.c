@@ -43,7 +43,7 @@ rgt_status rgt__cuda_launch_program(rgt__device *d, rgt__module *m, const rgt__p
   rgt__cuda_device *c = rgt__cuda_of(d);
   rgt__cuda_scope scope;
   void *params[] = {(void *)(uintptr_t)k, &workspace}; /* the driver copies what they point to */
-  rgt_status status = rgt__cuda_enter(c, &scope, err);
+  rgt_status status = rgt__cuda_enter_quick(c, &scope, err);
   if (status != RGT_OK) return status;
   for (int i = 0; i < program->n_steps && status == RGT_OK; i++) {
     if (program->steps[i].kind == RGT_STEP_MEMSET) {
@@ -65,7 +65,7 @@ int64_t rgt__cuda_occupancy(rgt__device *d, rgt__module *m, int step, int64_t bl
   rgt__cuda_device *c = rgt__cuda_of(d);
   rgt__cuda_scope scope;
   int blocks = 0;
-  if (!c->api.cuOccupancyMaxActiveBlocksPerMultiprocessor || rgt__cuda_enter(c, &scope, NULL) != RGT_OK) return 1;
+  if (!c->api.cuOccupancyMaxActiveBlocksPerMultiprocessor || rgt__cuda_enter_quick(c, &scope, NULL) != RGT_OK) return 1;
   int result = c->api.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, m->functions[step], (int)block, (size_t)shared);
   rgt__cuda_leave(c, &scope);
   return result == RGT_CUDA_SUCCESS && blocks > 0 ? blocks : 1;

@@ -103,6 +103,7 @@ static void each_call(int own, int *n_failures) {
         fake_pop();
       }
       assert_int_equal(fake_depth(), own);
+      if (call != FAKE_cuThreadExchangeStreamCaptureMode) assert_int_equal(fake_mode(), 0);
       if ((fake_flags(call) & FAKE_CLEANUP) || (call == FAKE_cuCtxPushCurrent_v2 && opened))
         begin_anew(own); /* what it was to give back is left */
       else

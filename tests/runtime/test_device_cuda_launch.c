@@ -1,4 +1,6 @@
 /* test_device_cuda_launch.c -- a program's steps in a stream, captures, the counters of index errors, faults that stay. */
+#include <pthread.h>
+
 #include "tests/support/fake_opened.h"
 
 #define STEPS                                                                       \
@@ -189,6 +191,46 @@ static void test_captured(void **state) {
     }
 }
 
+static void *use_the_device(void *user) {
+  rgt__program p;
+  rgt__module *m = NULL;
+  void *memory = NULL;
+  char byte = 1;
+  rgt__error why = {""};
+  intptr_t bad = device->ops->mem_alloc(device, 1, &memory, &why) != RGT_OK;
+  if (!bad) bad = device->ops->mem_write(device, memory, &byte, 1, &why) != RGT_OK;
+  if (!bad) bad = device->ops->mem_read(device, &byte, memory, 1, &why) != RGT_OK;
+  p = *(const rgt__program *)user;
+  if (!bad) bad = device->ops->load(device, NULL, fake_cubin, sizeof fake_cubin, &p, &m, &why) != RGT_OK;
+  device->ops->unload(device, m);
+  if (!bad) bad = device->ops->sync(device, device->stream, &why) != RGT_OK;
+  device->ops->mem_free(device, memory);
+  if (bad) print_message("%s\n", why.text);
+  bad |= fake_mode() != 0 || fake_depth() != 0;
+  return (void *)bad;
+}
+
+/* Somebody captures, globally, while another thread of ours allocates, copies, loads and waits: the capture is whole. */
+static void test_captures_of_others(void **state) {
+  pthread_t thread;
+  void *graph = NULL, *bad = NULL, *own = fake_hold(0);
+  (void)state;
+  fake_push(own);
+  void *stream = fake_stream(1);
+  assert_int_equal(fake_begin_capture(stream, 0), 0);
+  OK(launch(stream));
+  assert_int_equal(pthread_create(&thread, NULL, use_the_device, &program), 0);
+  assert_int_equal(pthread_join(thread, &bad), 0);
+  assert_null(bad);
+  assert_int_equal(fake_end_capture(stream, &graph), 0);
+  assert_non_null(graph);
+  assert_string_equal(fake->misuse, "");
+  assert_int_equal(fake_pointer_call("cuGraphDestroy", graph), 0);
+  fake_stream_free(stream);
+  assert_ptr_equal(fake_pop(), own);
+  fake_give_back(0);
+}
+
 /* ---- counters ---- */
 
 static void test_counters(void **state) {
@@ -243,9 +285,17 @@ static void test_a_stream_that_is_none(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(test_steps),     TEST(test_calls_of_a_launch),     TEST(test_large_shared), TEST(test_shared_beside_the_static),
-      TEST(test_occupancy), TEST(test_no_clusters),           TEST(test_captured),     TEST(test_counters),
-      TEST(test_sticky),    TEST(test_a_stream_that_is_none),
+      TEST(test_steps),
+      TEST(test_calls_of_a_launch),
+      TEST(test_large_shared),
+      TEST(test_shared_beside_the_static),
+      TEST(test_occupancy),
+      TEST(test_no_clusters),
+      TEST(test_captured),
+      TEST(test_captures_of_others),
+      TEST(test_counters),
+      TEST(test_sticky),
+      TEST(test_a_stream_that_is_none),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,6 +52,14 @@ static SCRATCH_UNUSED int fake_depth(void) {
   return fn();
 }
 
+/* This thread's mode towards captures: 0 unless somebody forgot to put it back. */
+static SCRATCH_UNUSED int fake_mode(void) {
+  fake_cuda_depth_fn fn;
+  void *p = fake_symbol("fake_cuda_mode");
+  memcpy(&fn, &p, sizeof fn);
+  return fn();
+}
+
 /* A context of the caller's own. */
 static SCRATCH_UNUSED void *fake_context(int ordinal) {
   fake_cuda_context_fn fn;

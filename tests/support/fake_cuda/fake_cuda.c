@@ -78,6 +78,7 @@ static float now_ms;
 static int initialised;
 static _Thread_local object *stack[STACK_MAX];
 static _Thread_local int depth;
+static _Thread_local int thread_mode; /* towards captures: global, thread-local, relaxed */
 
 /* ---- the head of every call ---- */
 
@@ -90,12 +91,15 @@ static object *current(void) {
   return depth > 0 ? stack[depth - 1] : NULL;
 }
 
-/* Does some capture forbid this thread what is unsafe? It is over then. */
+/* Does some capture forbid this thread what is unsafe? It is over then. Its own does, unless it is a relaxed one; another
+ * thread's where that is a global one and this thread's mode is global too. */
 static int breaks_capture(void) {
   int broken = 0;
-  for (object *o = objects; o; o = o->next)
-    if (o->kind == STREAM && o->captured && (o->mode == 0 || (o->mode == 1 && pthread_equal(o->owner, pthread_self()))))
-      o->invalid = broken = 1;
+  for (object *o = objects; o && thread_mode != 2; o = o->next) {
+    if (o->kind != STREAM || !o->captured) continue;
+    int own = pthread_equal(o->owner, pthread_self());
+    if (own ? o->mode != 2 : o->mode == 0 && thread_mode == 0) o->invalid = broken = 1;
+  }
   return broken;
 }
 
@@ -728,6 +732,15 @@ EXPORT int cuLaunchKernelEx(const launch_config *c, void *function, void **param
   return end(launch(CALL, function, c->grid, c->block, c->shared, c->attributes->cluster[0], c->stream, params));
 }
 
+EXPORT int cuThreadExchangeStreamCaptureMode(int *mode);
+EXPORT int cuThreadExchangeStreamCaptureMode(int *mode) {
+  BEGIN(cuThreadExchangeStreamCaptureMode);
+  int before = thread_mode;
+  thread_mode = *mode;
+  *mode = before;
+  return end(OK);
+}
+
 EXPORT int cuStreamBeginCapture_v2(void *stream, int mode);
 EXPORT int cuStreamBeginCapture_v2(void *stream, int mode) {
   BEGIN(cuStreamBeginCapture_v2);
@@ -814,7 +827,7 @@ EXPORT void fake_cuda_reset(void) {
     free(b);
   }
   memset(primary, 0, sizeof primary);
-  depth = 0;
+  depth = thread_mode = 0;
   now_ms = 0;
   initialised = 0;
   fake = (fake_cuda){.version = 13000,
@@ -837,6 +850,11 @@ EXPORT void *fake_cuda_context(int ordinal) {
   o->device = 100 + ordinal;
   pthread_mutex_unlock(&lock);
   return o;
+}
+
+EXPORT int fake_cuda_mode(void);
+EXPORT int fake_cuda_mode(void) {
+  return thread_mode;
 }
 
 EXPORT int fake_cuda_depth(void);

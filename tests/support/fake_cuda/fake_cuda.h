@@ -63,6 +63,7 @@ enum {
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor, FAKE_CONTEXT | FAKE_OPTIONAL) \
   X(cuEventElapsedTime_v2, FAKE_CONTEXT | FAKE_OPTIONAL)                       \
   X(cuEventElapsedTime, FAKE_CONTEXT)                                          \
+  X(cuThreadExchangeStreamCaptureMode, FAKE_OPTIONAL | FAKE_CLEANUP)           \
   X(cuStreamBeginCapture_v2, FAKE_CONTEXT | FAKE_STICKY | FAKE_OPTIONAL)       \
   X(cuStreamEndCapture, FAKE_CONTEXT | FAKE_OPTIONAL)                          \
   X(cuGraphInstantiateWithFlags, FAKE_CONTEXT | FAKE_STICKY | FAKE_OPTIONAL)   \
