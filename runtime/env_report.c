@@ -5,6 +5,7 @@
 #include "runtime/context.h"
 #include "runtime/cuda_api.h"
 #include "runtime/nvrtc.h"
+#include "runtime/worker_find.h"
 
 static void number(rgt_env_fn fn, void *user, const char *section, const char *name, int64_t value) {
   char text[32];
@@ -68,6 +69,17 @@ static void report_files(rgt_ctx *ctx, rgt_env_fn fn, void *user) {
   fn(user, "files", "templates", ctx->template_dir[0] ? ctx->template_dir : "built in");
 }
 
+/* Where candidates would be run, or where the program for that was looked for. */
+static void report_worker(rgt_ctx *ctx, rgt_env_fn fn, void *user) {
+  rgt__error why = {""};
+  rgt__worker_where where;
+  char path[1024];
+  if (rgt__worker_find(&ctx->env, &where, path, sizeof path, &why) != RGT_OK)
+    fn(user, "files", "worker", why.text);
+  else
+    fn(user, "files", "worker", where == RGT_WORKER_INSIDE ? "inside: candidates run in this process" : path);
+}
+
 rgt_status rgt_env(rgt_ctx *ctx, rgt_env_fn fn, void *user) {
   static const char *const modes[] = {"cache", "tune", "replay", "off"};
   fn(user, "ragtune", "version", RGT_VERSION);
@@ -75,6 +87,7 @@ rgt_status rgt_env(rgt_ctx *ctx, rgt_env_fn fn, void *user) {
   report_device(ctx, fn, user);
   report_cuda(ctx, fn, user);
   report_files(ctx, fn, user);
+  report_worker(ctx, fn, user);
   for (int i = 0; i < RGT_N_ENVIRONMENT; i++) {
     rgt__environment_name name = (rgt__environment_name)i;
     const char *value = rgt__environment_get(&ctx->env, name);

@@ -61,6 +61,7 @@ static void the_usual_surroundings(void **state) {
   assert_string_equal(value_of("files/tuned database"), f.db);
   assert_string_equal(value_of("files/code cache"), f.cache);
   assert_string_equal(value_of("files/templates"), "built in");
+  assert_string_equal(value_of("files/worker"), RGT_WORKER);
   for (int i = 0; i < RGT_N_ENVIRONMENT; i++) {
     char key[80];
     snprintf(key, sizeof key, "environment/%s", rgt__environment_label((rgt__environment_name)i));
@@ -76,6 +77,7 @@ static void what_is_missing_is_said(void **state) {
   setenv("RAGTUNE_CC", "none", 1);
   setenv("RAGTUNE_LIBCUDA", "/nowhere/libcuda.so.1", 1);
   setenv("RAGTUNE_LIBNVRTC", "/nowhere/libnvrtc.so", 1);
+  setenv("RAGTUNE_WORKER", "none", 1);
   rgt_options o = front_options(&f);
   o.mode = "off";
   o.cache_dir = "/dev/null/cache";
@@ -84,6 +86,7 @@ static void what_is_missing_is_said(void **state) {
   read_all();
   assert_string_equal(value_of("ragtune/mode"), "off");
   assert_has(value_of("compiler/toolchain"), "no C compiler");
+  assert_has(value_of("files/worker"), "RAGTUNE_WORKER=none");
   assert_has(value_of("cuda/nvrtc"), "/nowhere/libnvrtc.so");
   assert_has(value_of("cuda/driver"), "/nowhere/libcuda.so.1");
   assert_string_equal(value_of("files/code cache"), "none");
