@@ -5,7 +5,6 @@
 #include "session.h"
 
 #include <string.h>
-#include <unistd.h>
 
 static const char *emit_word(rgt_emit emit) {
   static const char *const words[] = {"source", "ptx", "cubin", "asm"};
@@ -15,9 +14,8 @@ static const char *emit_word(rgt_emit emit) {
 static rgt_status check_options(const rgt__options *o, rgt_emit emit, rgt__message *m) {
   if (o->rows >= 0 && o->variant)
     return rgt__message_set(m, RGT_EINVAL, "--rows stands beside --variant, which names what to show; give one of the two");
-  if (emit == RGT_EMIT_CUBIN && !o->output && (o->json || isatty(STDOUT_FILENO)))
-    return rgt__message_set(m, RGT_EINVAL, "--emit cubin is binary and does not go to %s; name a file with -o",
-                            o->json ? "JSON" : "a terminal");
+  if (emit == RGT_EMIT_CUBIN && !o->output)
+    return rgt__message_set(m, RGT_EINVAL, "--emit cubin is binary and goes to no terminal, pipe or JSON; name a file with -o");
   return RGT_OK;
 }
 

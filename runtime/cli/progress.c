@@ -42,10 +42,11 @@ void rgt__progress_start(int quiet) {
 
 /* "verify 36/72, 64 rows, 12 s left", without what is not known */
 static int facts(const rgt_progress *p, char *out, size_t size) {
-  char bucket[48] = "", left[48] = "", time[32];
+  char count[48] = "", bucket[48] = "", left[48] = "", time[32];
+  if (p->done > 0) snprintf(count, sizeof count, " %" PRId64 "/%" PRId64, p->done, p->total); /* nothing of it says nothing */
   if (p->bucket > 0) snprintf(bucket, sizeof bucket, ", %" PRId64 " rows", p->bucket);
   if (p->left_s >= 0) snprintf(left, sizeof left, ", %s left", rgt__units_seconds(p->left_s, time, sizeof time));
-  return snprintf(out, size, "%s %" PRId64 "/%" PRId64 "%s%s", phase_word(p->phase), p->done, p->total, bucket, left);
+  return snprintf(out, size, "%s%s%s%s", phase_word(p->phase), count, bucket, left);
 }
 
 /* Of the whole search by time where the time left is known, of the phase otherwise. */

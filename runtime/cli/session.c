@@ -2,6 +2,7 @@
 #include "session.h"
 #include "op_args.h"
 
+#include <stdio.h>
 #include <string.h>
 
 rgt_status rgt__session_open(rgt__session *s, const rgt__options *o, const char *device, const char *database,
@@ -14,6 +15,7 @@ rgt_status rgt__session_open(rgt__session *s, const rgt__options *o, const char 
   options.bundle = o->bundle;
   options.threads = o->threads < 0 ? 0 : (int)o->threads;
   status = rgt_open(&options, &s->ctx);
+  if (status == RGT_OK) snprintf(s->database, sizeof s->database, "%s", rgt_db_path(s->ctx));
   return status == RGT_OK ? RGT_OK : rgt__message_from(m, status, s->ctx);
 }
 

@@ -5,6 +5,7 @@
 #include "options.h"
 
 typedef struct rgt__session {
+  char database[800]; /* the file that was asked for; the context's own path is ":memory:" where it could not be used */
   rgt_ctx *ctx;
   rgt_op *op;
   rgt_op_desc desc;

@@ -55,6 +55,8 @@ rgt_status rgt__tune_search_run(rgt__session *s, const rgt__options *o, const rg
   rgt__progress_start(o->quiet);
   status = rgt_tune(s->op, &t, results);
   rgt__progress_clear();
+  if (status == RGT_OK && strcmp(s->database, rgt_db_path(s->ctx)) != 0) /* gone with this process */
+    return rgt__message_set(m, RGT_EDB, "results could not be stored in %s, as the warning says", s->database);
   return status == RGT_OK ? RGT_OK : rgt__message_from(m, status, s->ctx);
 }
 
