@@ -304,17 +304,17 @@ static void stopped_on_the_way(void **state) {
   assert_int_equal(t.n_code, 1); /* as it was */
 }
 
-/* The disk is full (or the folder read-only) at some point: an error that names it, and nothing half made. */
+/* Where code shall go there is a file, which root cannot pass either: an error that names it, and the bundle is as it was. */
 static void a_place_that_cannot_be_written(void **state) {
+  char command[500];
   (void)state;
-  if (geteuid() == 0) {
-    front_fails(&f, rgt_compile_bundle(front_op(&f, FRONT_MLP), NULL, "/proc/bundle"), RGT_EIO, "/proc/bundle");
-    return;
-  }
-  assert_int_equal(chmod(place, 0500), 0);
+  front_ok(&f, rgt_compile_bundle(front_op(&f, FRONT_LINEAR), NULL, bundle));
+  snprintf(command, sizeof command, "mv %s/code %s/kept && : >%s/code", bundle, place, bundle);
+  assert_int_equal(system(command), 0);
   front_fails(&f, rgt_compile_bundle(front_op(&f, FRONT_MLP), NULL, bundle), RGT_EIO, bundle);
-  assert_int_equal(chmod(place, 0700), 0);
-  assert_int_equal(scratch_count(place), 0);
+  read_table();
+  assert_int_equal(t.n_code, 1);
+  assert_string_equal(t.code[0].made_for.op, FRONT_LINEAR);
 }
 
 static void memory_ends_anywhere(void **state) {

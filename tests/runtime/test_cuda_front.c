@@ -339,7 +339,7 @@ static void test_cached_code(void **state) {
   /* no cache folder: what was just compiled is loaded from memory, the PTX too */
   rgt_options o = front_options(&f);
   o.device = "cuda";
-  o.cache_dir = "/proc/nowhere";
+  o.cache_dir = "/dev/null/nowhere";
   front_ok(&f, front_open_with(&f, &o));
   rgt_op *op = make_op(FRONT_LINEAR, RGT_STACKED);
   int before = fake->n_loaded_ptx;

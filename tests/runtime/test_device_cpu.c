@@ -1,7 +1,7 @@
 /* test_device_cpu.c -- the processor as a device: opening, memory, loading from bytes and files, launching. */
 #include "runtime/device.h"
 
-#include <dirent.h>
+#include <fcntl.h>
 
 #include "runtime/thread_pool.h"
 #include "tests/support/scratch.h"
@@ -234,10 +234,7 @@ static void test_two_from_bytes(void **state) {
 
 static int open_files(void) {
   int n = 0;
-  DIR *folder = opendir("/proc/self/fd");
-  assert_non_null(folder);
-  while (readdir(folder)) n++;
-  closedir(folder);
+  for (int fd = 0; fd < 1024; fd++) n += fcntl(fd, F_GETFD) >= 0;
   return n;
 }
 
