@@ -282,11 +282,12 @@ static void bad_arguments(void **state) {
 }
 
 /* y on an input: refused before a byte is written. */
-static void on(const void *input, const char *name, size_t offset) {
+static void on(const void *input, const char *name, size_t offset, int64_t rows) {
   char word[40];
   unsigned char before[64];
   rgt_args a = p.args;
   a.y = (char *)(uintptr_t)input + offset;
+  a.rows = rows; /* of small arrays one row's y, which reaches no other array */
   memcpy(before, a.y, sizeof before);
   snprintf(word, sizeof word, " lies on %s (0x", name);
   front_fails(&f, rgt_op_run(op, &a, NULL), RGT_EINVAL, word);
@@ -297,13 +298,13 @@ static void y_on_an_input(void **state) {
   (void)state;
   for (int padded = 0; padded < 2; padded++) {
     begin(FRONT_MLP, 31, padded, RGT_STACKED);
-    on(p.x, "x", 0);
-    on((char *)p.x + 31 * p.ld_x * 4 - 128, "x", 0);
-    on(p.index, "index", 31 * 8 - 64);
-    on(p.w[0], "layer1.w", 0);
-    on(p.w[1], "layer2.w", (size_t)(3 * p.stride_w[1] * 4));
-    on(p.b[0], "layer1.b", 0);
-    on(p.b[1], "layer2.b", 0);
+    on(p.x, "x", 0, 31);
+    on((char *)p.x + (31 * p.ld_x - 16) * 4, "x", 0, 31);
+    on(p.index, "index", 31 * 8 - 64, 31);
+    on(p.w[0], "layer1.w", 0, 1);
+    on(p.w[1], "layer2.w", (size_t)(3 * p.stride_w[1] * 4), 1);
+    on(p.b[0], "layer1.b", 0, 1);
+    on(p.b[1], "layer2.b", 0, 1);
     run_right();
     end();
   }
