@@ -6,7 +6,9 @@
  * over=0  lanes are rows (lib/tile_rows.h): weights as they lie, in either layout
  * over=1  lanes are outputs (lib/tile_outputs.h); packed=0: weights as they lie, kn only; packed=1: packed once for each group that a
  *         part meets; packed=2: panel by panel for each tile
- * Every sum is one chain over k from its bias: all variants have the same bits, class seq, whatever rows share a tile. */
+ * over=2  lanes run along k (lib/tile_dots.h): nk weights as they lie
+ * With over=0 and over=1 every sum is one chain over k from its bias: all of them have the same bits, class seq. over=2 has
+ * those of row_gather, class dot<LANES>. Which rows share a tile makes no difference to either. */
 //% include("lib/kargs.h")
 
 //% include("cpu/lib/vec.h")
@@ -23,6 +25,7 @@ enum {
 //% include("cpu/lib/tile.h")
 //% include("cpu/lib/tile_rows.h")
 //% include("cpu/lib/tile_outputs.h")
+//% include("cpu/lib/tile_dots.h")
 
 /* The spec's workspace formula knows these. */
 enum {
@@ -35,7 +38,7 @@ enum {
   WIDEN_X = OVER && DTYPE != DTYPE_F32,
 };
 
-/* What a part keeps for itself, as floats: over=0 x and hidden, transposed; over=1 x (of 16 bits), hidden, the packed weights. */
+/* What a part keeps for itself, as floats: over=0 x and hidden, transposed; else x (of 16 bits), hidden, the packed weights. */
 typedef struct part_memory {
   float *hidden, *x;
   float *packed1, *packed2, *panel;
@@ -116,6 +119,24 @@ VEC_INLINE void tile_over_outputs(const rgt_kargs *k, rgt_int64 g, part_memory *
                 0);
 }
 
+/* Lanes run along k. */
+VEC_INLINE void tile_over_k(const rgt_kargs *k, rgt_int64 g, const part_memory *m, rgt_int64 n_rows, const elem *const *x,
+                            elem *const *y) {
+  const elem *wide[TILE_ROWS];
+  if (WIDEN_X) {
+    outputs_widen(x, N_IN, n_rows, X_PITCH, m->x, wide);
+    x = wide;
+  }
+  if (!IS_MLP) {
+    dots_layer(weights1(k, g), k->ld_w1, bias1(k, g), x, N_IN, N_OUT, n_rows, ACT, y, 0);
+    return;
+  }
+  elem *h[TILE_ROWS];
+  for (rgt_int64 i = 0; i < n_rows; i++) h[i] = (elem *)(m->hidden + i * HIDDEN_PITCH);
+  dots_layer(weights1(k, g), k->ld_w1, bias1(k, g), x, N_IN, N_HIDDEN, n_rows, ACT, h, 1);
+  dots_layer(weights2(k, g), k->ld_w2, bias2(k, g), (const elem *const *)h, N_HIDDEN, N_OUT, n_rows, ACT_NONE, y, 0);
+}
+
 /* n_rows >= 1 rows of group g, whose numbers are at `numbers`. */
 static void tile(const rgt_kargs *k, rgt_int64 g, part_memory *m, const int *numbers, rgt_int64 n_rows) {
   const elem *x[TILE_ROWS];
@@ -125,7 +146,9 @@ static void tile(const rgt_kargs *k, rgt_int64 g, part_memory *m, const int *num
     x[i] = (const elem *)k->x + r * k->ld_x;
     y[i] = (elem *)k->y + r * k->ld_y;
   }
-  if (OVER)
+  if (OVER == 2)
+    tile_over_k(k, g, m, n_rows, x, y);
+  else if (OVER)
     tile_over_outputs(k, g, m, n_rows, x, y);
   else if (VECTORS > 1 && n_rows <= LANES)
     tile_over_rows(k, g, m, 1, n_rows, x, y);

@@ -46,7 +46,7 @@ return family {
   ops = { "linear", "mlp" },
   dtypes = { "f32", "f16", "bf16" },
   params = {
-    { "over", { 0, 1 }, default = 0, about = "what lanes run over: 0 rows, 1 outputs" },
+    { "over", { 0, 1, 2 }, default = 0, about = "what lanes run over: 0 rows, 1 outputs, 2 the values that are summed" },
     { "packed", { 0, 1, 2 }, default = 0,
       about = "over outputs, weights: 0 as they lie, 1 packed once for each group that a part meets, 2 panel by panel for each tile" },
     { "lanes", { 4, 8, 16 }, default = 8, about = "floats of a vector" },
@@ -58,8 +58,11 @@ return family {
     { "sums of a tile fit the registers", function(op, p, device)
       return p.block * p.vectors + p.vectors + 1 <= (device.lanes_max == 16 and 32 or 16)
     end },
-    { "lanes over rows take weights as they lie", function(op, p) return p.over == 1 or p.packed == 0 end },
-    { "lanes over outputs need nk packed", function(op, p) return p.over == 0 or p.packed > 0 or op.layout == "kn" end },
+    { "only lanes over outputs take packed weights", function(op, p) return p.over == 1 or p.packed == 0 end },
+    { "lanes over outputs need nk packed", function(op, p) return p.over ~= 1 or p.packed > 0 or op.layout == "kn" end },
+    { "lanes over the sum: nk, four outputs, two rows or four", function(op, p)
+      return p.over ~= 2 or op.layout == "nk" and p.vectors == 1 and p.block == 4
+    end },
     { "whole groups are packed for nk, up to 128 KiB", function(op, p)
       return p.packed ~= 1 or op.layout == "nk" and packed_floats(op, p) <= 32768
     end },
@@ -69,9 +72,10 @@ return family {
       return p.over == 0 or p.vectors == 1 or p.lanes * (p.vectors - 1) < math.max(op.n_hidden, op.n_out)
     end },
   },
-  numeric = function(op)
+  numeric = function(op, p)
     local act = act_error[op.act]
-    return { p1 = 0, p2 = 0, hidden = "f32", alpha = act.alpha, beta = act.beta, class = "seq" }
+    local class = p.over == 2 and "dot" .. p.lanes or "seq"
+    return { p1 = 0, p2 = 0, hidden = "f32", alpha = act.alpha, beta = act.beta, class = class }
   end,
   work = work,
   -- counts are cleared in every call: with far more groups than rows that is all it would do

@@ -139,9 +139,10 @@ static void check_right(rgt__verify *verify, rgt__candidate *c, rgt_weight_form 
   assert_true(self.n_runs > 0);
 }
 
-/* check_op -- the default and a seeded sample of the op's space on a target. The activation is none or relu: the exact pass
- * takes it as it is. */
-static void check_op(struct surroundings *s, const char *text, const char *target_name, rgt_weight_form form) {
+/* check_space -- the default and a seeded sample of the op's space on a target; or all that a space file leaves of it. The
+ * activation is none or relu: the exact pass takes it as it is. */
+static void check_space(struct surroundings *s, const char *text, const char *target_name, rgt_weight_form form,
+                        const char *narrow) {
   rgt__error err;
   rgt_op_desc op;
   rgt__space space;
@@ -154,9 +155,10 @@ static void check_op(struct surroundings *s, const char *text, const char *targe
   m.facts.align_bytes = (int)rgt__number_bytes(op.dtype);
   const size_t y_bytes = (size_t)ROWS * (size_t)op.n_out * rgt__number_bytes(op.dtype);
   assert_int_equal(rgt__cpu_target_by_name(target_name, &m.target, &err), RGT_OK);
-  if (rgt__space_enumerate(s->families, &op, &m.target, NULL, NULL, 0, &space, &err) != RGT_OK) fail_msg("%s", err.text);
-  assert_in_range(space.n, 10, 90);
-  rgt__space_sample(&space, op.dtype == RGT_F32 ? SAMPLE_F32 : SAMPLE_16_BIT, 11);
+  if (rgt__space_enumerate(s->families, &op, &m.target, narrow, narrow ? "narrow" : NULL, 0, &space, &err) != RGT_OK)
+    fail_msg("%s", err.text);
+  assert_in_range(space.n, narrow ? 3 : 10, narrow ? 12 : 90);
+  if (!narrow) rgt__space_sample(&space, op.dtype == RGT_F32 ? SAMPLE_F32 : SAMPLE_16_BIT, 11);
   const rgt__verify_plan plan = {.op = op, .form = form, .rows = 256, .seed = 3};
   assert_int_equal(rgt__verify_open(&plan, &verify, &err), RGT_OK);
   run_new(&r, &op);
@@ -176,6 +178,10 @@ static void check_op(struct surroundings *s, const char *text, const char *targe
   rgt__problem_free(&r.problem);
   rgt__verify_free(verify);
   rgt__space_free(&space);
+}
+
+static void check_op(struct surroundings *s, const char *text, const char *target_name, rgt_weight_form form) {
+  check_space(s, text, target_name, form, NULL);
 }
 
 /* On the richest target of this processor; f32 on the AVX2 one too. `texts` are alike but for the storage type, f32 first. */
@@ -214,6 +220,18 @@ static void test_blocked_kn(void **state) {
   on_targets(*state, IN_EACH_TYPE("mlp:9-530-131:g2", "relu:b1:kn:i64"), RGT_STACKED);
 }
 
+/* Two families, each with its own way to the same sums: one class for each number of lanes. */
+static void test_sums_over_k(void **state) {
+  static const char narrow[] = "return { row_gather = { fused = { 0 } }, group_tiles = { over = { 2 } } }";
+  struct surroundings *s = *state;
+  rgt__error err;
+  rgt__target here;
+  if (!s->stamp[0]) skip(); /* no compiler */
+  assert_int_equal(rgt__cpu_target(NULL, &here, &err), RGT_OK);
+  for (int i = 0; i < 3; i++)
+    check_space(s, IN_EACH_TYPE("mlp:37-71-6:g5", "relu:b12:nk:i64")[i], here.name, RGT_STACKED, narrow);
+}
+
 static void test_avx2(void **state) {
   struct surroundings *s = *state;
   rgt__error err;
@@ -237,9 +255,9 @@ static void test_plain(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_question), cmocka_unit_test(test_question_kn), cmocka_unit_test(test_odd_dims),
-      cmocka_unit_test(test_tiny),     cmocka_unit_test(test_blocked),     cmocka_unit_test(test_blocked_kn),
-      cmocka_unit_test(test_avx2),     cmocka_unit_test(test_plain),
+      cmocka_unit_test(test_question),    cmocka_unit_test(test_question_kn), cmocka_unit_test(test_odd_dims),
+      cmocka_unit_test(test_tiny),        cmocka_unit_test(test_blocked),     cmocka_unit_test(test_blocked_kn),
+      cmocka_unit_test(test_sums_over_k), cmocka_unit_test(test_avx2),        cmocka_unit_test(test_plain),
   };
   return cmocka_run_group_tests(tests, open_all, close_all);
 }
