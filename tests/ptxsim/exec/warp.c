@@ -54,6 +54,7 @@ static void join_complete(sim_warp *w, sim_join *j) {
 }
 
 void sim__join_arrive(sim_warp *w, sim_join *j, uint32_t lanes) {
+  if (!j->arrived) j->since = w->executed;
   j->arrived |= lanes;
   join_complete(w, j);
 }
@@ -79,6 +80,21 @@ static int results_back(sim_warp *w, const sim_join *j) {
       memcpy(w->local_undefined + to, w->local_undefined + from, c->result_bytes[k]);
     }
   return 0;
+}
+
+enum { PATIENCE = 50000 };
+
+/* Lanes that have waited for long go on without the others, which may be waiting for them: as on hardware since Volta, nobody is
+ * starved by a lane of its own warp. Where all must be together, an instruction says so, and waits for it. */
+static void release_patient(sim_warp *w) {
+  for (int k = 0, n = w->n_fragments; k < n; k++)
+    for (sim_join *j = w->fragments[k].join; j; j = j->parent) {
+      if (!j->arrived || w->executed - j->since < PATIENCE) continue;
+      if (j->callee) results_back(w, j);
+      sim__fragment_add(w, j->pc, j->arrived, j->parent, j->frame);
+      j->expected &= ~j->arrived;
+      j->arrived = 0;
+    }
 }
 
 void sim__warp_begin(sim_warp *w, uint32_t lanes, sim_frame *frame) {
@@ -192,7 +208,7 @@ static inline uint32_t guarded(const sim_warp *w, const sim_insn *i, uint32_t ma
   return mask & p;
 }
 
-enum { TURN = 4096 }; /* instructions of a fragment while its siblings wait */
+enum { TURN = 512 }; /* instructions of a fragment while its siblings wait */
 
 /* One fragment until it ends, waits, moves or has had its turn. `defs`: definedness is tracked. */
 static inline __attribute__((always_inline)) sim_step run_fragment(sim_warp *w, uint64_t *budget, const int defs) {
@@ -282,7 +298,8 @@ gone:
 }
 
 sim_outcome sim__warp_run(sim_warp *w, uint64_t budget) {
-  int rotate = 0;
+  int rotate = 1; /* whoever had the last turn does not have this one by right */
+  if (w->n_fragments > 0) release_patient(w);
   while (budget > 0) {
     sim_fragment *f = pick(w, rotate);
     if (!f) return w->n_fragments == 0 ? SIM_O_FINISHED : stuck(w);
