@@ -99,6 +99,7 @@ struct rgt_op {
   int64_t workspace_bytes;
   float *hidden;           /* built-in kernel's scratch, one row */
   rgt_int64 *index_errors; /* device memory: count, first row */
+  int addresses_seen;  /* the first call's were asked for: arrays of the host's alone would end the device for the process */
   int counts_are_read; /* device memory is the host's, and a call is done when it returns: each call reports its own errors */
 };
 

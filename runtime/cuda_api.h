@@ -57,7 +57,9 @@ enum {
   RGT_CUDA_DEVICE_L2_BYTES = 38,
   RGT_CUDA_DEVICE_CC_MAJOR = 75,
   RGT_CUDA_DEVICE_CC_MINOR = 76,
+  RGT_CUDA_DEVICE_PAGEABLE = 88,
   RGT_CUDA_DEVICE_SHARED_OPTIN = 97,
+  RGT_CUDA_POINTER_MEMORY_TYPE = 2,
   RGT_CUDA_FUNC_MAX_THREADS = 0,
   RGT_CUDA_FUNC_SHARED_BYTES = 1,
   RGT_CUDA_FUNC_MAX_DYNAMIC_SHARED = 8,
@@ -133,6 +135,7 @@ typedef struct rgt__cuda_launch {
   X(cuGetErrorString, cuGetErrorString, (int result, const char **text))                                            \
   X(event_elapsed_old, cuEventElapsedTime, (float *ms, void *start, void *end))                                     \
   X(event_elapsed_new, cuEventElapsedTime_v2, (float *ms, void *start, void *end))                                  \
+  X(cuPointerGetAttribute, cuPointerGetAttribute, (void *value, int attribute, rgt__cuda_address p))                \
   X(cuFuncLoad, cuFuncLoad, (void *function))                                                                       \
   X(cuLaunchKernelEx, cuLaunchKernelEx, (const rgt__cuda_launch *l, void *function, void **params, void **))        \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor,                       \

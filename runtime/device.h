@@ -104,6 +104,9 @@ typedef struct rgt__device_ops {
   /* occupancy -- blocks of a step's entry that an SM holds at once, 1 or more (1 where it cannot be told). */
   int64_t (*occupancy)(rgt__device *d, rgt__module *m, int step, int64_t block, int64_t shared);
 
+  /* reaches -- may a kernel touch memory at p? 0: the driver knows nothing of it, it is the host's alone. */
+  int (*reaches)(rgt__device *d, const void *p);
+
   /* another -- the same device once more, for a thread of its own: same kind, ordinal, target, threads and compiler; the caller
    * closes it. NULL: there is one alone, and threads share it. */
   rgt_status (*another)(rgt__device *d, rgt__device **out, rgt__error *err);

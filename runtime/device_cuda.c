@@ -97,6 +97,7 @@ static const rgt__device_ops ops = {
     .graph_free = rgt__cuda_graph_free,
     .take_counters = rgt__cuda_take_counters,
     .occupancy = rgt__cuda_occupancy,
+    .reaches = rgt__cuda_reaches,
     .another = another_device,
 };
 
@@ -150,6 +151,7 @@ static rgt_status share(const rgt__cuda_device *from, rgt__cuda_device *c, rgt__
   c->device = from->device;
   c->shared_optin = from->shared_optin;
   c->l2_bytes = from->l2_bytes;
+  c->reads_pageable = from->reads_pageable;
   rgt_status status = rgt__cuda_api_open(c->base.opened.env, &c->api, err);
   if (status != RGT_OK) return status;
   c->context = from->context;

@@ -34,6 +34,7 @@ typedef struct rgt__cuda_device {
   void *context;
   int retained; /* the primary context, held once */
   int64_t shared_optin, l2_bytes;
+  int reads_pageable; /* kernels may touch any memory of the host's */
   pthread_mutex_t nvrtc_lock;
   rgt__nvrtc *nvrtc;             /* NULL until its first use */
   void *events[2];               /* NULL until their first use; begin and end of an interval */
@@ -80,6 +81,8 @@ rgt_status rgt__cuda_mem_alloc(rgt__device *d, size_t bytes, void **p, rgt__erro
 void rgt__cuda_mem_free(rgt__device *d, void *p);
 rgt_status rgt__cuda_mem_write(rgt__device *d, void *to, const void *from_host, size_t bytes, rgt__error *err);
 rgt_status rgt__cuda_mem_read(rgt__device *d, void *to_host, const void *from, size_t bytes, rgt__error *err);
+
+int rgt__cuda_reaches(rgt__device *d, const void *p);
 
 rgt_status rgt__cuda_launch_program(rgt__device *d, rgt__module *m, const rgt__program *program, const rgt__plan *plan,
                                     const rgt_kargs *k, void *workspace, void *stream, rgt__error *err);

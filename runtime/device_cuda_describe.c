@@ -56,6 +56,7 @@ rgt_status rgt__cuda_describe(rgt__cuda_device *c, rgt__error *err) {
   int64_t listed = rgt__cuda_target_fact(&info->target, "shared_optin_max");
   c->shared_optin = optin < listed ? optin : listed;
   c->l2_bytes = attribute_or_zero(c, RGT_CUDA_DEVICE_L2_BYTES);
+  c->reads_pageable = attribute_or_zero(c, RGT_CUDA_DEVICE_PAGEABLE);
   info->free_bytes = (int64_t)free_bytes;
   snprintf(info->driver, sizeof info->driver, "CUDA %d.%d", c->api.version / 1000, c->api.version % 1000 / 10);
   snprintf(info->class_text, sizeof info->class_text, "cuda:%s:%s:sms=%d:mem=%" PRIu64 "GiB:clock=%dMHz", word,

@@ -53,3 +53,16 @@ rgt_status rgt__cuda_mem_read(rgt__device *d, void *to_host, const void *from, s
   rgt__cuda_leave(c, &scope);
   return status;
 }
+
+/* Memory of the host's that is registered, or managed, is known to the driver; what it does not know, it refuses to speak of.
+ * Where that cannot be asked, every address may be right. */
+int rgt__cuda_reaches(rgt__device *d, const void *p) {
+  rgt__cuda_device *c = rgt__cuda_of(d);
+  rgt__cuda_scope scope;
+  unsigned type = 0;
+  if (c->reads_pageable || !c->api.cuPointerGetAttribute) return 1;
+  if (rgt__cuda_enter_quick(c, &scope, NULL) != RGT_OK) return 1;
+  int result = c->api.cuPointerGetAttribute(&type, RGT_CUDA_POINTER_MEMORY_TYPE, rgt__cuda_address_of(p));
+  rgt__cuda_leave(c, &scope);
+  return result != RGT_CUDA_INVALID_VALUE;
+}

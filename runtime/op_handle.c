@@ -66,6 +66,7 @@ rgt_status rgt_op_new(rgt_ctx *ctx, const rgt_op_desc *desc, const rgt_op_option
   }
   op->index_errors = errors;
   op->counts_are_read = ctx->device->ops->take_counters == NULL;
+  op->addresses_seen = ctx->device->ops->reaches == NULL;
   static const rgt_int64 none[2] = {0, INT64_MAX};
   status = ctx->device->ops->mem_write(ctx->device, errors, none, sizeof none, &ctx->error);
   op->next = ctx->ops;

@@ -270,7 +270,7 @@ typedef struct rgt_args {
  * The CPU device returns when y is complete. CUDA queues the call and waits for nothing: it can be captured into a graph, which
  * must not outlive the op, and what args points to must stay until the stream has come past the call.
  * Returns RGT_OK; RGT_EINDEX (CPU: y is complete, the rows in question are 0, the message names the first one; CUDA: see
- * rgt_sync); RGT_EINVAL; RGT_ESIZE (rows > max_rows of prepare); RGT_ENOTREADY (CUDA before prepare); RGT_EUNSUPPORTED (nothing
+ * rgt_sync); RGT_EINVAL (on CUDA also: an array of the op's first call is the host's alone); RGT_ESIZE (rows > max_rows of prepare); RGT_ENOTREADY (CUDA before prepare); RGT_EUNSUPPORTED (nothing
  * that was prepared is valid for so many rows and groups); RGT_ECRASH (CUDA: this or an earlier kernel went wrong).
  * Before prepare the CPU device uses its built-in kernel and may allocate.
  * Masked rows give exactly 0 whatever x holds. y[r] depends on x[r], index[r] and that group's weights only.

@@ -176,6 +176,25 @@ static int bucket_of(int64_t rows) {
   return rows <= 1 ? 0 : 64 - __builtin_clzll((unsigned long long)rows - 1);
 }
 
+/* The mistake that everybody makes once: a kernel that touches the host's memory goes wrong, and takes the context along. */
+static rgt_status check_addresses(rgt_op *op, const rgt_kargs *k) {
+  const struct {
+    const char *name;
+    const void *p;
+  } arrays[] = {{"x", k->x},           {"index", k->index},   {"y", k->y},          {"layer1's w", k->w1},
+                {"layer1's b", k->b1}, {"layer2's w", k->w2}, {"layer2's b", k->b2}};
+  rgt__device *d = op->ctx->device;
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+    if (arrays[i].p && !d->ops->reaches(d, arrays[i].p))
+      return rgt__error_set(
+          &op->ctx->error, RGT_EINVAL,
+          "%s (%p) is memory of the host's; device %s takes its own: rgt_mem_alloc and rgt_mem_write, or what "
+          "the caller's framework has there",
+          arrays[i].name, arrays[i].p, d->ops->kind);
+  op->addresses_seen = 1;
+  return RGT_OK;
+}
+
 /* The variant with its plan for this call, or NULL where it is not valid for it. */
 static rgt__ready *planned(rgt_op *op, rgt__ready *r, const rgt_kargs *k) {
   if (r->plan.rows != k->rows || r->plan.groups != k->groups)
@@ -194,6 +213,7 @@ rgt_status rgt_op_run(rgt_op *op, const rgt_args *args, void *stream) {
                           (long long)args->rows, (long long)op->max_rows);
   fill_kargs(op, args, &k);
   if (rgt__run_memory_is_suspect(op, &k) && (status = rgt__run_memory_check(op, &k)) != RGT_OK) return status;
+  if (!LIKELY(op->addresses_seen) && op->prepared && (status = check_addresses(op, &k)) != RGT_OK) return status;
   rgt__ready *ready = op->prepared ? op->by_bucket[bucket_of(k.rows)] : NULL;
   if (LIKELY(ready)) ready = planned(op, ready, &k);
   if (!LIKELY(ready) && op->standby) ready = planned(op, op->standby, &k);

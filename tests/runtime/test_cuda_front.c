@@ -174,6 +174,41 @@ static void test_runs(void **state) {
   }
 }
 
+/* Arrays of the host's are refused by name, before a kernel goes wrong with them; where kernels may touch them, they are not.
+ */
+static void test_arrays_of_the_host(void **state) {
+  problem p;
+  placed on;
+  (void)state;
+  if (!has_nvrtc) skip();
+  open_cuda();
+  rgt_op *op = make_op(FRONT_MLP, RGT_STACKED);
+  front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT));
+  problem_make(&p, FRONT_MLP, 8, 0);
+  place(&p, &on);
+  fake->n_work = 0;
+  front_fails(&f, rgt_op_run(op, &p.args, NULL), RGT_EINVAL, "x (0x");
+  rgt_args mixed = on.args;
+  mixed.layer2.b = p.b[1];
+  front_fails(&f, rgt_op_run(op, &mixed, NULL), RGT_EINVAL, "layer2's b (0x");
+  assert_int_equal(fake->n_work, 0);
+  front_ok(&f, rgt_op_run(op, &on.args, NULL));
+  int asked = fake->n_calls[FAKE_cuPointerGetAttribute];
+  front_ok(&f, rgt_op_run(op, &on.args, NULL));
+  assert_int_equal(fake->n_calls[FAKE_cuPointerGetAttribute], asked); /* the first call only */
+  front_ok(&f, rgt_sync(op, NULL));
+  check_y(&p, &on);
+  unplace(&on);
+  fake->pageable = 1;
+  open_cuda();
+  op = make_op(FRONT_MLP, RGT_STACKED);
+  front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT));
+  front_ok(&f, rgt_op_run(op, &p.args, NULL));
+  front_ok(&f, rgt_sync(op, NULL));
+  problem_check(&p);
+  problem_free(&p);
+}
+
 /* Errors add up over calls, and are told, with the first row, by the next sync; then the count starts anew. */
 static void test_index_errors(void **state) {
   problem p;
@@ -544,6 +579,7 @@ int main(void) {
       TEST(test_without_nvrtc),
       TEST(test_memory_calls),
       TEST(test_runs),
+      TEST(test_arrays_of_the_host),
       TEST(test_index_errors),
       TEST(test_weight_handles),
       TEST(test_streams_and_captures),

@@ -67,7 +67,7 @@ static void test_memory_classes(void **state) {
 static void test_a_clock_that_is_not_told(void **state) {
   (void)state;
   fake->fail = FAKE_cuDeviceGetAttribute;
-  fake->fail_at = 6; /* the last one asked for */
+  fake->fail_at = 7; /* the last one asked for */
   fake->fail_code = 1;
   open_ok();
   assert_non_null(strstr(device->info.class_text, ":clock=0MHz"));

@@ -310,6 +310,9 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device) {
   case 76:
     *value = fake.cc_minor;
     break;
+  case 88:
+    *value = fake.pageable;
+    break;
   case 97:
     *value = fake.shared_optin;
     break;
@@ -710,6 +713,15 @@ EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks_, void *funct
   if (!find(function, FUNCTION)) return end(misuse(INVALID_HANDLE, CALL, "no entry of the current context"));
   int by_threads = 2048 / block_, by_shared = shared ? (int)((size_t)fake.shared_optin / shared) : by_threads;
   *blocks_ = by_threads < by_shared ? by_threads : by_shared;
+  return end(OK);
+}
+
+EXPORT int cuPointerGetAttribute(void *value, int attribute, unsigned long long p);
+EXPORT int cuPointerGetAttribute(void *value, int attribute, unsigned long long p) {
+  BEGIN(cuPointerGetAttribute);
+  if (attribute != 2) return end(misuse(INVALID_VALUE, CALL, "an attribute that nothing needs"));
+  if (!in_block((void *)(uintptr_t)p, 0)) return end(INVALID_VALUE); /* no misuse: this is how one asks */
+  memcpy(value, &(unsigned){2}, sizeof(unsigned));
   return end(OK);
 }
 

@@ -60,6 +60,7 @@ enum {
   X(cuEventDestroy_v2, FAKE_CONTEXT | FAKE_CLEANUP)                            \
   X(cuEventRecord, FAKE_CONTEXT | FAKE_STICKY)                                 \
   X(cuEventSynchronize, FAKE_CONTEXT | FAKE_UNSAFE | FAKE_STICKY)              \
+  X(cuPointerGetAttribute, FAKE_CONTEXT | FAKE_OPTIONAL)                       \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor, FAKE_CONTEXT | FAKE_OPTIONAL) \
   X(cuEventElapsedTime_v2, FAKE_CONTEXT | FAKE_OPTIONAL)                       \
   X(cuEventElapsedTime, FAKE_CONTEXT)                                          \
@@ -98,6 +99,7 @@ enum { FAKE_WORK_MAX = 256 };
 typedef struct fake_cuda {
   /* what it is like */
   int version, n_devices, init_result;
+  int pageable; /* kernels may touch any memory of the host's */
   int cc_major, cc_minor, sm_count, shared_optin, l2_bytes, clock_khz;
   size_t memory; /* of a device: more than that is not given out */
   char name[64];
