@@ -281,3 +281,42 @@ ON_FD(fsync, SYNCS, (int fd), fd) ON_FD(fdatasync, SYNCS, (int fd), fd) ON_FD(ft
     return next(p, n, rights, flags, fd, at);                                  \
   }
                                     MMAP(mmap, off_t) MMAP(mmap64, off64_t)
+
+#ifdef SHIM_PRELOADED
+
+    /* ---- memory: FAULT_MALLOC=n fails the n-th allocation of the process, with FAULT_ON=1 all after it too ---- */
+
+    extern void *__libc_malloc(size_t bytes);
+extern void *__libc_calloc(size_t count, size_t bytes);
+extern void *__libc_realloc(void *p, size_t bytes);
+
+static atomic_long n_blocks, fail_block = -1;
+static int fail_after;
+
+__attribute__((constructor)) static void memory_from_environment(void) {
+  const char *at = getenv("FAULT_MALLOC"), *on = getenv("FAULT_ON");
+  if (!at) return;
+  fail_after = on && *on == '1';
+  atomic_store(&n_blocks, 0);
+  atomic_store(&fail_block, atol(at));
+  unsetenv("LD_PRELOAD");
+}
+
+static int no_memory(void) {
+  long at = atomic_load(&fail_block), n = at < 0 ? 0 : atomic_fetch_add(&n_blocks, 1);
+  if (at < 0 || (fail_after ? n < at : n != at)) return 0;
+  errno = ENOMEM;
+  return 1;
+}
+
+SHIM void *malloc(size_t bytes) {
+  return no_memory() ? NULL : __libc_malloc(bytes);
+}
+SHIM void *calloc(size_t count, size_t bytes) {
+  return no_memory() ? NULL : __libc_calloc(count, bytes);
+}
+SHIM void *realloc(void *p, size_t bytes) {
+  return no_memory() ? NULL : __libc_realloc(p, bytes);
+}
+
+#endif

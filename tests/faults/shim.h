@@ -1,5 +1,6 @@
 /* shim.h -- file operations below one folder that fail on request. Linked into a test, or preloaded into a program whose
- * environment has FAULT_PREFIX, FAULT_AT, FAULT_ERROR (a shim_error's word) and FAULT_ON (1: and all after it). */
+ * environment has FAULT_PREFIX, FAULT_AT, FAULT_ERROR (a shim_error's word) and FAULT_ON (1: and all after it); FAULT_MALLOC=N
+ * there fails the N-th allocation of the program. */
 #ifndef RGT_TESTS_SHIM_H
 #define RGT_TESTS_SHIM_H
 
