@@ -150,6 +150,6 @@ rgt_status rgt__worker_farm_compile(rgt__worker_farm *f, const char *source, siz
   if (status == RGT_ECRASH && death.how == RGT_DEATH_KILLED) status = compile_once(f, &body, &death, out, err);
   rgt__buffer_free(&body);
   if (status == RGT_ENOWORKER) return f->device->ops->compile(f->device, source, bytes, &f->opening.target, 0, out, err);
-  out->milliseconds = (double)(rgt__worker_journal_now() - began_ns) / 1e6;
+  if (!(out->milliseconds > 0)) out->milliseconds = (double)(rgt__worker_journal_now() - began_ns) / 1e6; /* it died */
   return status;
 }

@@ -20,14 +20,6 @@
 
 static const char *scratch; /* folder for temporary files: whoever ends last removes it */
 
-#if defined __SANITIZE_ADDRESS__
-/* Candidates that crash are the parent's affair: it wants the signal itself. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void) {
-  return "handle_segv=0:handle_sigbus=0:handle_sigill=0:handle_sigfpe=0:handle_abort=0";
-}
-#endif
-
 /* Its side of the socket closes when the parent closes or ends. The main thread then ends by itself, or is busy for good. */
 static void *wait_for_parent(void *unused) {
   struct pollfd p = {.fd = RGT_WORKER_SOCKET_FD, .events = POLLRDHUP};
@@ -56,8 +48,10 @@ int main(int argc, char **argv) {
   rgt__worker_journal *journal = rgt__worker_journal_open(RGT_WORKER_JOURNAL_FD);
   if (!journal) return usage();
   close(RGT_WORKER_JOURNAL_FD);
-  close_range(RGT_WORKER_SOCKET_FD + 1, ~0U, 0); /* what the host left open */
-  signal(SIGINT, SIG_IGN);                       /* the terminal's: the parent decides */
+  close_range(RGT_WORKER_SOCKET_FD + 1, ~0U, 0);                         /* what the host left open */
+  signal(SIGINT, SIG_IGN);                                               /* the terminal's: the parent decides */
+  static const int plain[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}; /* the parent wants them as they are, without a */
+  for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) signal(plain[i], SIG_DFL); /* sanitizer's report */
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
   if (pthread_create(&thread, NULL, wait_for_parent, NULL) != 0) return 1;
   int status = rgt__worker_serve(RGT_WORKER_SOCKET_FD, journal);

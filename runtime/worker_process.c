@@ -18,7 +18,8 @@ enum { LONELY_DEATHS_MAX = 3, ROUND_MAX = 4096 };
 
 /* A candidate by what it is, not by where it lies: its caller may move it. */
 typedef struct known {
-  rgt__digest key;
+  rgt__digest code;
+  char text[RGT_VARIANT_TEXT_MAX];
   int64_t number; /* by which child and journal call it */
   int sent;       /* to the child that lives */
   int strikes;
@@ -42,22 +43,15 @@ typedef struct process_worker {
 
 /* ---- who is who ---- */
 
-static void key_of(const rgt__candidate *c, rgt__digest *key) {
-  char op[RGT_OP_TEXT_MAX] = "";
-  rgt__hash h;
-  rgt__op_format(&c->op, op, NULL);
-  rgt__hash_init(&h);
-  rgt__hash_text(&h, c->text);
-  rgt__hash_text(&h, op);
-  rgt__hash_bytes(&h, c->code.bytes, sizeof c->code.bytes);
-  rgt__hash_end(&h, key);
+static int position_of(const process_worker *w, const rgt__candidate *c) {
+  for (int i = 0; i < w->n; i++)
+    if (rgt__digest_equal(&w->all[i].code, &c->code) && strcmp(w->all[i].text, c->text) == 0) return i;
+  return -1;
 }
 
 static known *know(process_worker *w, const rgt__candidate *c, rgt__error *err) {
-  rgt__digest key;
-  key_of(c, &key);
-  for (int i = 0; i < w->n; i++)
-    if (rgt__digest_equal(&w->all[i].key, &key)) return &w->all[i];
+  int at = position_of(w, c);
+  if (at >= 0) return &w->all[at];
   if (w->n == w->capacity) {
     int capacity = w->capacity ? 2 * w->capacity : 64;
     known *grown = rgt__realloc(w->all, (size_t)capacity * sizeof *grown);
@@ -68,8 +62,10 @@ static known *know(process_worker *w, const rgt__candidate *c, rgt__error *err) 
     w->all = grown;
     w->capacity = capacity;
   }
-  w->all[w->n] = (known){.key = key, .number = ++w->next_number};
-  return &w->all[w->n++];
+  known *k = &w->all[w->n++];
+  *k = (known){.code = c->code, .number = ++w->next_number};
+  snprintf(k->text, sizeof k->text, "%s", c->text);
+  return k;
 }
 
 /* ---- a child that has been told everything ---- */
@@ -343,15 +339,12 @@ static rgt_status process_begin(rgt__worker *base, const rgt__worker_task *task,
 
 static void process_forget(rgt__worker *base, rgt__candidate *c) {
   process_worker *w = (process_worker *)base;
-  rgt__digest key;
   rgt__buffer body = {0};
-  key_of(c, &key);
-  for (int i = 0; i < w->n; i++) {
-    if (!rgt__digest_equal(&w->all[i].key, &key)) continue;
-    rgt__wire_put_int(&body, w->all[i].number);
-    if (w->child.pid && w->all[i].sent && !body.failed) rgt__worker_child_tell(&w->child, RGT_WIRE_FORGET, &body);
-    w->all[i] = w->all[--w->n];
-  }
+  int at = position_of(w, c);
+  if (at < 0) return;
+  rgt__wire_put_int(&body, w->all[at].number);
+  if (w->child.pid && w->all[at].sent && !body.failed) rgt__worker_child_tell(&w->child, RGT_WIRE_FORGET, &body);
+  w->all[at] = w->all[--w->n];
   rgt__buffer_free(&body);
 }
 
