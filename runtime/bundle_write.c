@@ -19,6 +19,7 @@
 #include "runtime/bundle_table.h"
 #include "runtime/inspect.h"
 #include "runtime/thread_pool.h"
+#include "runtime/worker.h"
 
 enum { CHOICES_MAX = 4 * RGT_BUCKETS_MAX, PATH_SIZE = 1024 };
 
@@ -31,9 +32,9 @@ typedef struct writing {
   rgt__code_cache *cache; /* of the bundle */
   rgt__bundle_table table;
   rgt__bundle_choice *choices; /* [CHOICES_MAX], as the database has them */
-  rgt__digest *known;          /* [n]: the code that their trials verified, zero where there is none */
   int n_choices;
-  rgt__candidate *c; /* [n]; the default variant first */
+  rgt__candidate *c;   /* [n]; the default variant first */
+  rgt__worker *worker; /* NULL until something is verified */
   unsigned char *ended;
   int n, room, next, stopped;
   rgt_status status; /* of what went on in a callback */
@@ -131,26 +132,19 @@ static rgt_status grow(writing *w) {
   if (w->n < w->room) return RGT_OK;
   int room = w->room ? 2 * w->room : 64;
   rgt__candidate *c = rgt__realloc(w->c, (size_t)room * sizeof *c);
-  if (c) w->c = c;
-  rgt__digest *known = c ? rgt__realloc(w->known, (size_t)room * sizeof *known) : NULL;
-  if (!known) return rgt__error_nomem(&w->op->ctx->error, (size_t)room * sizeof *c);
-  w->known = known;
+  if (!c) return rgt__error_nomem(&w->op->ctx->error, (size_t)room * sizeof *c);
+  w->c = c;
   w->room = room;
   return RGT_OK;
 }
 
-static rgt_status add_variant(writing *w, const rgt__variant *v, const rgt__digest *known) {
+static rgt_status add_variant(writing *w, const rgt__variant *v) {
   char text[RGT_VARIANT_TEXT_MAX];
   rgt__variant_format(v, text);
-  int at = place_of(w, text);
-  rgt_status status = at < 0 ? grow(w) : RGT_OK;
-  if (status == RGT_OK && at < 0) {
-    status = rgt__candidate_render(&w->in.maker, v, &w->op->desc, &w->c[w->n], &w->op->ctx->error);
-    if (status != RGT_OK) return status;
-    at = w->n++;
-    memset(&w->known[at], 0, sizeof *w->known);
-  }
-  if (status == RGT_OK && known) w->known[at] = *known;
+  if (place_of(w, text) >= 0) return RGT_OK;
+  rgt_status status = grow(w);
+  if (status == RGT_OK) status = rgt__candidate_render(&w->in.maker, v, &w->op->desc, &w->c[w->n], &w->op->ctx->error);
+  if (status == RGT_OK) w->n++;
   return status;
 }
 
@@ -158,7 +152,7 @@ static rgt_status add_standing(writing *w, const rgt__tunedb_standing *s, char t
   rgt__variant v;
   rgt__context_variant_text(s, text);
   rgt_status status = rgt__variant_parse(w->in.maker.families, w->in.device->ops->kind, text, &v, &w->op->ctx->error);
-  return status == RGT_OK ? add_variant(w, &v, &s->code) : status;
+  return status == RGT_OK ? add_variant(w, &v) : status;
 }
 
 static void fill_for(const writing *w, rgt__bundle_for *out) {
@@ -226,28 +220,59 @@ static rgt_status choose_variants(writing *w) {
   w->choices = rgt__alloc_zero(CHOICES_MAX, sizeof *w->choices);
   if (!w->choices) return rgt__error_nomem(&op->ctx->error, CHOICES_MAX * sizeof *w->choices);
   rgt_status status = rgt__prepare_default(op, w->in.device->ops->kind, &first);
-  if (status == RGT_OK) status = add_variant(w, &first, NULL);
-  for (int i = 0; named && i < w->in.space.n && status == RGT_OK; i++) status = add_variant(w, &w->in.space.variants[i], NULL);
+  if (status == RGT_OK) status = add_variant(w, &first);
+  for (int i = 0; named && i < w->in.space.n && status == RGT_OK; i++) status = add_variant(w, &w->in.space.variants[i]);
   if (status == RGT_OK && !named && !w->in.owns_device) status = add_stored(w);
   return status;
 }
 
 /* ---- what becomes of each ---- */
 
-static int one_verdict(void *user, const rgt_verdict *verdict) {
-  rgt__candidate *c = user;
-  if (verdict->outcome == RGT_TRIAL_OK) return 0;
-  c->outcome = verdict->outcome;
-  snprintf(c->reason, sizeof c->reason, "%s", verdict->reason);
-  return 0;
+/* In a child where there is a worker, else here; opened for the first that needs it. */
+static rgt_status open_worker(writing *w) {
+  rgt_ctx *ctx = w->op->ctx;
+  if (w->worker) return RGT_OK;
+  rgt_status status = rgt__worker_open(&w->in.maker, &w->op->desc, NULL, 1, 0, &w->worker, &ctx->error);
+  if (status != RGT_ENOWORKER) return status;
+  rgt__context_log(ctx, RGT_LOG_WARNING, "%s; variants are verified in this process", ctx->error.text);
+  return rgt__worker_open_local(&w->in.maker, &w->op->desc, NULL, 1, 0, &w->worker, &ctx->error);
 }
 
-/* Code that trials verified is known by its key; the rest is verified now, and a verdict of "wrong" is an outcome. */
-static rgt_status verify_one(writing *w, int i) {
-  rgt__candidate *c = &w->c[i];
-  rgt_verify_options o = {.struct_size = sizeof o, .variant = c->text};
-  if (w->in.owns_device || c->outcome != RGT_TRIAL_OK || rgt__digest_equal(&w->known[i], &c->code)) return RGT_OK;
-  rgt_status status = rgt_verify(w->op, &o, one_verdict, c);
+static void set_outcome(rgt__candidate *c, rgt_outcome outcome, const char *reason) {
+  c->outcome = outcome;
+  snprintf(c->reason, sizeof c->reason, "%.255s", reason);
+}
+
+/* The same variant with relu, which makes an exact pass possible; *twin is zero where the op needs none. */
+static rgt_status make_twin(writing *w, const rgt__candidate *c, rgt__candidate *twin) {
+  rgt_op_desc relu = rgt__op_relu_twin(&w->op->desc);
+  memset(twin, 0, sizeof *twin);
+  if (w->op->desc.act == RGT_ACT_NONE || w->op->desc.act == RGT_ACT_RELU) return RGT_OK;
+  rgt_status status = rgt__candidate_render(&w->in.maker, &c->variant, &relu, twin, &w->op->ctx->error);
+  return status == RGT_OK ? rgt__candidate_compile(&w->in.maker, twin, 0, &w->op->ctx->error) : status;
+}
+
+/* What the bundle calls verified was verified here and now: trials may come from somebody else's database. A verdict of "wrong"
+ * is an outcome. */
+static rgt_status verify_one(writing *w, rgt__candidate *c) {
+  rgt__error *err = &w->op->ctx->error;
+  rgt__candidate twin = {.text = ""};
+  rgt__verify_result r = {.status = RGT_OK};
+  if (w->in.owns_device || c->outcome != RGT_TRIAL_OK) return RGT_OK;
+  rgt_status status = open_worker(w);
+  if (status == RGT_OK) status = make_twin(w, c, &twin);
+  if (status == RGT_OK && twin.outcome != RGT_TRIAL_OK) {
+    set_outcome(c, twin.outcome, twin.reason);
+  } else if (status == RGT_OK) {
+    status = w->worker->ops->check(w->worker, c, twin.source ? &twin : c, &r, err);
+    if (status == RGT_OK && r.status != RGT_OK) set_outcome(c, RGT_TRIAL_WRONG, r.reason);
+    if (status == RGT_EINFEASIBLE) set_outcome(c, RGT_TRIAL_INFEASIBLE, err->text);
+    if (w->worker->ops->forget) {
+      w->worker->ops->forget(w->worker, c);
+      w->worker->ops->forget(w->worker, &twin);
+    }
+  }
+  rgt__candidate_free(w->in.device, &twin);
   return c->outcome == RGT_TRIAL_OK ? status : RGT_OK;
 }
 
@@ -326,7 +351,8 @@ static int one_ended(void *user, int i) {
   w->ended[i] = 1;
   while (!w->stopped && w->next < w->n && w->ended[w->next]) {
     rgt__candidate *c = &w->c[w->next];
-    w->status = verify_one(w, w->next++);
+    w->next++;
+    w->status = verify_one(w, c);
     if (w->status == RGT_OK && c->outcome == RGT_TRIAL_OK) w->status = keep_one(w, c);
     w->stopped = w->status != RGT_OK || report_one(w, c) != 0;
   }
@@ -388,9 +414,9 @@ rgt_status rgt_compile_bundle(rgt_op *op, const rgt_bundle_options *options, con
   if (status == RGT_OK) status = make_code(w);
   if (status == RGT_OK) status = keep_choices(w);
   if (status == RGT_OK) status = publish(w);
+  if (w->worker) w->worker->ops->close(w->worker);
   for (int i = 0; i < w->n; i++) rgt__candidate_free(w->in.device, &w->c[i]);
   rgt__free(w->c);
-  rgt__free(w->known);
   rgt__free(w->ended);
   rgt__free(w->choices);
   end_folder(w);

@@ -400,7 +400,8 @@ typedef enum rgt_layer_kind {
 } rgt_layer_kind;
 
 typedef struct rgt_why_info {
-  char variant[RGT_VARIANT_TEXT_MAX]; /* "builtin" where neither a compiler nor code is, or none is ready yet; "" for RGT_FROM_NOTHING */
+  char variant[RGT_VARIANT_TEXT_MAX]; /* "builtin" where neither a compiler nor code is, or none is ready yet; "" for
+                                         RGT_FROM_NOTHING */
   rgt_layer_kind from;
   int exact;           /* 1: this signature; 0: another one, named in stored_signature, or another number of threads */
   char signature[256]; /* asked for */
