@@ -96,7 +96,14 @@ VEC_INLINE vf act_relu(vf z) {
   return act_at_least(z, 0.0f);
 }
 
-VEC_INLINE vf act_select(int act, vf z) {
+/* Where it is chosen at run time there are many calls, and a copy of every activation in each would double the compile. */
+#ifdef ACT_AT_RUN_TIME
+#define ACT_SELECT static __attribute__((noinline))
+#else
+#define ACT_SELECT VEC_INLINE
+#endif
+
+ACT_SELECT vf act_select(int act, vf z) {
   switch (act) {
   case ACT_RELU:
     return act_relu(z);
