@@ -96,3 +96,11 @@ SIM_CALL(SIM_ALWAYS, cuGetProcAddress_v2,
   if (found == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND) return sim_refuse(CUDA_ERROR_NOT_FOUND, "ptxsim has no %s", name);
   return sim_refuse(CUDA_ERROR_NOT_FOUND, "ptxsim has no %s as old as CUDA version %d", name, version);
 }
+
+/* The driver's undocumented tables. NVRTC opens libcuda.so.1 by name, asks for one, and does without; so this is no misuse. */
+SIM_CALL(SIM_ALWAYS, cuGetExportTable, (const void **table, const CUuuid *id), (table, id)) {
+  (void)id;
+  if (table == NULL) return sim_refuse(CUDA_ERROR_INVALID_VALUE, "the address for the table is NULL");
+  *table = NULL;
+  return CUDA_ERROR_NOT_FOUND;
+}

@@ -165,6 +165,11 @@ static void entry_points(void **state) {
   FAILS(CUDA_ERROR_NOT_FOUND, cu.cuGetProcAddress_v2("cuEventElapsedTime", &found, 12000, 0, &status));
   assert_int_equal(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
   FAILS(CUDA_ERROR_INVALID_VALUE, cu.cuGetProcAddress_v2("cuMemAlloc", &found, 14000, 0, NULL));
+  /* NVRTC asks for a table and calls what it finds without a look: NULL without this function is a crash there. */
+  const void *table = &found;
+  CUuuid id = {{0}};
+  FAILS(CUDA_ERROR_NOT_FOUND, cu.cuGetExportTable(&table, &id));
+  assert_null(table);
 }
 
 int main(void) {

@@ -3,8 +3,9 @@
 #define INTERFACE_CONSTANTS(X)                                                                                                  \
   X(CUDA_ERROR_INVALID_VALUE)                                                                                                   \
   X(CUDA_ERROR_OUT_OF_MEMORY)                                                                                                   \
-  X(CUDA_ERROR_NOT_INITIALIZED) X(CUDA_ERROR_NO_DEVICE) X(CUDA_ERROR_INVALID_DEVICE) X(CUDA_ERROR_INVALID_IMAGE) X(             \
-      CUDA_ERROR_INVALID_CONTEXT) X(CUDA_ERROR_NO_BINARY_FOR_GPU) X(CUDA_ERROR_UNSUPPORTED_LIMIT) X(CUDA_ERROR_INVALID_PTX)     \
+  X(CUDA_ERROR_NOT_INITIALIZED)                                                                                                 \
+  X(CUDA_ERROR_NO_DEVICE) X(CUDA_ERROR_INVALID_DEVICE) X(CUDA_ERROR_INVALID_IMAGE) X(CUDA_ERROR_INVALID_CONTEXT) X(             \
+      CUDA_ERROR_NO_BINARY_FOR_GPU) X(CUDA_ERROR_UNSUPPORTED_LIMIT) X(CUDA_ERROR_INVALID_PTX)                                   \
       X(CUDA_ERROR_UNSUPPORTED_PTX_VERSION) X(CUDA_ERROR_FILE_NOT_FOUND) X(CUDA_ERROR_INVALID_HANDLE) X(                        \
           CUDA_ERROR_ILLEGAL_STATE) X(CUDA_ERROR_NOT_FOUND) X(CUDA_ERROR_NOT_READY) X(CUDA_ERROR_ILLEGAL_ADDRESS)               \
           X(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES) X(CUDA_ERROR_LAUNCH_TIMEOUT) X(CUDA_ERROR_CONTEXT_IS_DESTROYED) X(              \
@@ -40,17 +41,19 @@
                                                                       X(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) X(        \
                                                                           CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)
 
-#define INTERFACE_SIZES(X)                                                                                             \
-  X(sizeof(CUlaunchConfig))                                                                                            \
-  X(sizeof(CUlaunchAttribute))                                                                                         \
-  X(sizeof(CUDA_KERNEL_NODE_PARAMS)) X(sizeof(CUuuid)) X(sizeof(CUctxCreateParams)) X(sizeof(CUdeviceptr))             \
-      X(offsetof(CUlaunchConfig, hStream)) X(offsetof(CUlaunchConfig, numAttrs)) X(offsetof(CUlaunchAttribute, value)) \
+#define INTERFACE_SIZES(X)                                                                                   \
+  X(sizeof(CUlaunchConfig))                                                                                  \
+  X(sizeof(CUlaunchAttribute))                                                                               \
+  X(sizeof(CUDA_KERNEL_NODE_PARAMS))                                                                         \
+  X(sizeof(CUuuid)) X(sizeof(CUctxCreateParams)) X(sizeof(CUdeviceptr)) X(offsetof(CUlaunchConfig, hStream)) \
+      X(offsetof(CUlaunchConfig, numAttrs)) X(offsetof(CUlaunchAttribute, value))                            \
           X(offsetof(CUDA_KERNEL_NODE_PARAMS, kernelParams)) X(offsetof(CUDA_KERNEL_NODE_PARAMS, ctx))
 
 #define INTERFACE_CALLS(X)                                                                                                     \
   X(cuInit)                                                                                                                    \
   X(cuDriverGetVersion)                                                                                                        \
-  X(cuGetErrorName) X(cuGetErrorString) X(cuGetProcAddress) X(cuDeviceGet) X(cuDeviceGetCount) X(cuDeviceGetName) X(           \
+  X(cuGetErrorName)                                                                                                            \
+  X(cuGetErrorString) X(cuGetProcAddress) X(cuGetExportTable) X(cuDeviceGet) X(cuDeviceGetCount) X(cuDeviceGetName) X(         \
       cuDeviceGetUuid) X(cuDeviceTotalMem) X(cuDeviceGetAttribute) X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease)    \
       X(cuDevicePrimaryCtxReset) X(cuDevicePrimaryCtxGetState) X(cuDevicePrimaryCtxSetFlags) X(cuCtxCreate) X(cuCtxDestroy) X( \
           cuCtxPushCurrent) X(cuCtxPopCurrent) X(cuCtxSetCurrent) X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxGetFlags)        \

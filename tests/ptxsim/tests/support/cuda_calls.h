@@ -96,6 +96,7 @@
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *, CUfunction, int, size_t))                                           \
   X(cuOccupancyMaxPotentialBlockSize, (int *, int *, CUfunction, CUoccupancyB2DSize, size_t, int))                           \
   X(cuGetProcAddress_v2, (const char *, void **, int, uint64_t, CUdriverProcAddressQueryResult *))                           \
+  X(cuGetExportTable, (const void **, const CUuuid *))                                                                       \
   X(ptxsim_last_launch, (ptxsim_launches *))                                                                                 \
   X(ptxsim_total, (const char *, ptxsim_launches *))
 
