@@ -43,7 +43,7 @@ static int pretend(const char *how) {
   rgt__wire_sending s;
   if (say_hello(strcmp(how, "other") == 0)) return 9;
   if (rgt__wire_receive(RGT_WORKER_SOCKET_FD, (uint64_t)1 << 30, &m) != RGT_WIRE_WHOLE) return 8;
-  if (strcmp(how, "exits") == 0) return 7;
+  if (strcmp(how, "exits") == 0) _exit(7);
   if (strcmp(how, "aborts") == 0) abort();
   if (strcmp(how, "garbage") == 0) reply_with(garbage, sizeof garbage);
   if (strcmp(how, "empty") == 0) reply_frame(RGT_WIRE_REPLY, NULL);
