@@ -81,12 +81,17 @@ static double ms_since(const struct timespec *start) {
 
 /* The first line that says "error:", else "error", else the first line. The colon matters: "In function 'index_error'" is no
  * error. */
-static void first_error(const rgt__buffer *output, const char *folder, char *log, size_t log_size) {
-  const char *text = output->data ? output->data : "the compiler said nothing";
+static void first_error(const rgt__cpu_compiler *c, int code, const rgt__buffer *output, const char *folder, char *log,
+                        size_t log_size) {
+  const char *text = output->data ? output->data : "";
   const char *at = strstr(text, "error:");
   if (!at) at = strstr(text, "error");
-  while (at && at > text && at[-1] != '\n') at--;
-  if (!at) at = text;
+  if (!at) { /* no complaint about the source: the program itself is what is wrong */
+    snprintf(log, log_size, "%.400s ended with status %d%s%.*s", c->path, code, text[0] ? ": " : " and said nothing",
+             (int)strcspn(text, "\n"), text);
+    return;
+  }
+  while (at > text && at[-1] != '\n') at--;
   size_t prefix = strlen(folder);
   if (strncmp(at, folder, prefix) == 0 && at[prefix] == '/') at += prefix + 1;
   snprintf(log, log_size, "%.*s", (int)strcspn(at, "\n"), at);
@@ -124,9 +129,9 @@ static rgt_status run(const rgt__cpu_compiler *c, const char *folder, const char
     if (status == RGT_OK) {
       char name[24];
       if (code > 128)
-        snprintf(out->log, sizeof out->log, "the compiler was ended by %s", rgt__process_signal(code - 128, name));
+        snprintf(out->log, sizeof out->log, "%.400s was ended by %s", c->path, rgt__process_signal(code - 128, name));
       else
-        first_error(&output, folder, out->log, sizeof out->log);
+        first_error(c, code, &output, folder, out->log, sizeof out->log);
       status = rgt__error_set(err, RGT_ECOMPILE, "%s", out->log);
     } else {
       snprintf(out->log, sizeof out->log, "still compiling after %g s", c->limit_ms / 1000.0);
@@ -144,7 +149,14 @@ rgt_status rgt__cpu_compiler_run(const rgt__cpu_compiler *c, const char *source,
   memset(out, 0, sizeof *out);
   char folder[300], in_path[340], out_path[340];
   snprintf(folder, sizeof folder, "%s/ragtune-XXXXXX", c->scratch);
-  if (!mkdtemp(folder)) return rgt__error_set(err, RGT_EIO, "%s: no temporary folder: %s", c->scratch, strerror(errno));
+  if (!mkdtemp(folder)) { /* TMPDIR names a folder that is not there, or not ours to write */
+    int reason = errno;
+    snprintf(folder, sizeof folder, "/tmp/ragtune-XXXXXX");
+    if (strcmp(c->scratch, "/tmp") == 0 || !mkdtemp(folder))
+      return rgt__error_set(err, RGT_EIO, "%s%s: no temporary folder: %s%s",
+                            strcmp(c->scratch, "/tmp") == 0 ? "" : "TMPDIR=", c->scratch, strerror(reason),
+                            strcmp(c->scratch, "/tmp") == 0 ? "" : "; nor in /tmp");
+  }
   snprintf(in_path, sizeof in_path, "%s/variant.c", folder);
   snprintf(out_path, sizeof out_path, "%s/variant.%s", folder, want_asm ? "s" : "so");
   rgt__buffer code = {0};

@@ -105,8 +105,8 @@ static void note_workspace(preparing *p, const rgt__preference prefer, int64_t l
  * nothing. */
 static void record_miss(rgt_op *op, int64_t rows) {
   rgt__op_key key;
-  if (!op->ctx->db || rgt__op_key_make(op, rgt__number_bucket(rows), op->options.skew, RGT_POLICY_WARM, &key, NULL) != RGT_OK)
-    return;
+  rgt_skew skew = op->options.skew == RGT_SKEW_UNKNOWN ? RGT_SKEW_UNIFORM : op->options.skew; /* as it would be tuned */
+  if (!op->ctx->db || rgt__op_key_make(op, rgt__number_bucket(rows), skew, RGT_POLICY_WARM, &key, NULL) != RGT_OK) return;
   rgt__tunedb_miss(op->ctx->db, &key.signature, &key.place, NULL);
 }
 

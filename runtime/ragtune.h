@@ -529,6 +529,15 @@ typedef int (*rgt_db_fn)(void *user, const rgt_db_row *row);
 
 /* rgt_db_list -- every stored winner. Returns RGT_OK, RGT_EDB, RGT_EINTERRUPTED. */
 RGT_API rgt_status rgt_db_list(rgt_ctx *ctx, rgt_db_fn fn, void *user);
+typedef struct rgt_db_miss {
+  const char *signature, *device_class, *policy; /* borrowed for the callback */
+  int64_t n, last_utc_s;                         /* how often rgt_op_prepare looked for it in vain, and when last */
+} rgt_db_miss;
+typedef int (*rgt_db_miss_fn)(void *user, const rgt_db_miss *miss);
+
+/* rgt_db_misses -- what was asked for and has no winner yet, the most wanted first: what to tune next.
+ * Returns RGT_OK, RGT_EDB, RGT_EINTERRUPTED. */
+RGT_API rgt_status rgt_db_misses(rgt_ctx *ctx, rgt_db_miss_fn fn, void *user);
 /* rgt_db_check -- integrity of the file and of every key. Returns RGT_OK or RGT_EDB (rgt_errmsg says what). */
 RGT_API rgt_status rgt_db_check(rgt_ctx *ctx);
 /* rgt_db_rebuild -- derives the winners again from the trials. Returns RGT_OK or RGT_EDB. */

@@ -124,15 +124,20 @@ static rgt_status finish_bucket(rgt__tuning *t, int i) {
   return status;
 }
 
+/* Skipped, before anything is compiled for it: */
+static int is_too_big(rgt__tuning *t, int i) {
+  rgt_tune_result *r = &t->results[i];
+  int64_t bytes = rgt__problem_bytes(&t->op->desc, rgt__tune_problem_rows(t, i));
+  if (bytes <= t->ctx->device->info.free_bytes / 2) return 0;
+  r->status = RGT_ESIZE;
+  snprintf(r->reason, sizeof r->reason, "its arrays take %.1f GB, over half of the free memory", (double)bytes / 1e9);
+  return 1;
+}
+
 static rgt_status tune_bucket(rgt__tuning *t, int i, double deadline_s) {
   rgt_tune_result *r = &t->results[i];
   rgt_status status = RGT_OK;
-  if (rgt__problem_bytes(&t->op->desc, rgt__tune_problem_rows(t, i)) > t->ctx->device->info.free_bytes / 2) {
-    r->status = RGT_ESIZE;
-    snprintf(r->reason, sizeof r->reason, "its arrays take %.1f GB, over half of the free memory",
-             (double)rgt__problem_bytes(&t->op->desc, rgt__tune_problem_rows(t, i)) / 1e9);
-    return RGT_OK;
-  }
+  if (is_too_big(t, i)) return RGT_OK;
   for (int attempt = 0; attempt < 2; attempt++) {
     rgt_tune_result blank = *r;
     rgt__search_setup setup = setup_of(t);
@@ -189,7 +194,10 @@ static rgt_status search_all(rgt__tuning *t, const int *hits) {
     }
   }
   if (status == RGT_EINTERRUPTED) {
-    rgt__error_set(&t->ctx->error, status, "stopped; what was measured is stored, and the next run goes on from there");
+    rgt__error_set(&t->ctx->error, status,
+                   strcmp(rgt__tunedb_path(t->scratch ? t->scratch : t->db), ":memory:") == 0
+                       ? "stopped; what was measured was kept in memory and ends with this context"
+                       : "stopped; what was measured is stored, and the next run goes on from there");
   } else if (status == RGT_OK) {
     status = rematches(t, hits);
     if (status == RGT_EDB) {
@@ -233,7 +241,7 @@ rgt_status rgt_tune(rgt_op *op, const rgt_tune_options *options, rgt_tune_result
   for (int i = 0; i < t.o.n_rows && status == RGT_OK; i++) {
     status = rgt__tune_look_up(&t, i, &hits[i]);
     if (hits[i]) results[i].status = RGT_OK;
-    n_hits += hits[i];
+    n_hits += hits[i] || is_too_big(&t, i);
   }
   t.stop.flag = t.o.stop;
   t.ctx->device->stop = &t.stop;

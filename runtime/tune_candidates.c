@@ -29,6 +29,9 @@ rgt_status rgt__tune_enumerate(rgt__tuning *t) {
     status = rgt__space_enumerate(t->families, &t->op->desc, &t->maker.target,
                                   t->o.space ? (narrow.data ? narrow.data : "") : NULL, t->o.space, 0, &t->space, err);
   rgt__buffer_free(&narrow);
+  if (status == RGT_OK && t->o.space && t->space.n == 0)
+    status = rgt__error_set(err, RGT_EINFEASIBLE, "%s leaves no variant for this op on device %s", t->o.space,
+                            t->maker.target.device);
   return status;
 }
 
@@ -95,7 +98,7 @@ static void drop_uncompiled(rgt__tuning *t) {
   }
   if (n < t->n)
     rgt__context_log(t->ctx, RGT_LOG_WARNING,
-                     "the budget of %.0f s ended compiling after %d of %d variants; give more with budget_s (--budget)",
+                     "the budget of %.0f s ended compiling after %d of %d variants; a larger budget tries the rest",
                      t->budget_s, n, t->n);
   t->n = n;
 }

@@ -7,12 +7,31 @@
 #include "runtime/prepare.h"
 #include "runtime/tune_state.h"
 
+/* With a space file only what it leaves may answer, whatever else is stored. */
+static int in_space(void *user, const char *family, int revision, const char *params) {
+  const rgt__tuning *t = user;
+  char text[RGT_VARIANT_TEXT_MAX];
+  for (int i = 0; i < t->space.n; i++) {
+    const rgt__variant *v = &t->space.variants[i];
+    if (strcmp(v->family->name, family) != 0 || v->family->revision != revision) continue;
+    rgt__variant_params_format(v, text);
+    if (strcmp(text, params) == 0) return 1;
+  }
+  return 0;
+}
+
 rgt_status rgt__tune_find(rgt__tuning *t, int64_t bucket, rgt__tunedb_winner *w) {
   rgt__op_key key;
   rgt__tunedb_limits limits;
   rgt_status status = rgt__op_key_make(t->op, bucket, t->skew, t->o.policy, &key, &t->ctx->error);
   if (status != RGT_OK) return status;
   rgt__op_limits(t->op, &limits);
+  if (t->o.space) {
+    status = rgt__tune_enumerate(t);
+    limits.admit = in_space;
+    limits.admit_user = t;
+  }
+  if (status != RGT_OK) return status;
   return rgt__tunedb_find(t->scratch ? t->scratch : t->db, &key.signature, &key.place, &limits, w, &t->ctx->error);
 }
 

@@ -95,3 +95,49 @@ rgt_status rgt__tunedb_list(rgt__tunedb *db, rgt__tunedb_winner_fn fn, void *use
   rgt__load_arena_free(&list.texts);
   return status;
 }
+
+/* ---- misses ---- */
+
+typedef struct missed_list {
+  rgt__tunedb_missed *items;
+  int n, capacity;
+} missed_list;
+
+static rgt_status read_misses(rgt__tunedb *db, missed_list *list, rgt__error *err) {
+  sqlite3_stmt *s;
+  int has_row;
+  rgt_status status = rgt__statement_get(db, RGT_SQL_MISSES, &s, err);
+  while (!status) {
+    status = rgt__statement_step(db, s, &has_row, err);
+    if (status || !has_row) return status;
+    status = rgt__load_grow((void **)&list->items, list->n, &list->capacity, sizeof *list->items, err);
+    if (status) break;
+    rgt__reader r = {.s = s};
+    rgt__tunedb_missed *m = &list->items[list->n];
+    snprintf(m->signature, sizeof m->signature, "%s", rgt__read_text(&r));
+    snprintf(m->device_class, sizeof m->device_class, "%s", rgt__read_text(&r));
+    snprintf(m->policy, sizeof m->policy, "%s", rgt__read_text(&r));
+    m->n = rgt__read_int(&r);
+    m->last_utc_s = rgt__read_int(&r);
+    status = rgt__read_end(db, &r, "miss", err);
+    list->n++;
+  }
+  sqlite3_reset(s);
+  return status;
+}
+
+rgt_status rgt__tunedb_misses(rgt__tunedb *db, rgt__tunedb_missed_fn fn, void *user, rgt__error *err) {
+  missed_list list = {0};
+  rgt_status status = rgt__open_usable(db, err);
+  if (!status && !fn) status = rgt__error_set(err, RGT_EINVAL, "tuned database: no function to give misses to");
+  if (status) return status;
+  status = read_misses(db, &list, err);
+  for (int tries = 0; status && rgt__open_again(db, tries, err); tries++) {
+    list.n = 0;
+    status = read_misses(db, &list, err);
+  }
+  for (int i = 0; i < list.n && !status; i++)
+    if (fn(user, &list.items[i])) break;
+  rgt__free(list.items);
+  return status;
+}

@@ -31,6 +31,10 @@
   X(RGT_SQL_PUT_MISS,                                                                                                          \
     "INSERT INTO miss VALUES (?,?,1,?) ON CONFLICT (signature, place) DO UPDATE SET n = n + 1, last_utc_s = "                  \
     "max(last_utc_s, excluded.last_utc_s)")                                                                                    \
+  X(RGT_SQL_MISSES,                                                                                                            \
+    "SELECT g.text, p.device_class, p.policy, m.n, m.last_utc_s FROM miss m JOIN signature g ON g.key = m.signature JOIN "     \
+    "place p ON p.key = m.place WHERE NOT EXISTS (SELECT 1 FROM winner w WHERE w.signature = m.signature AND w.place = "       \
+    "m.place AND w.variant IS NOT NULL) ORDER BY m.n DESC, g.text, p.device_class, p.policy")                                  \
   X(RGT_SQL_RUNS,                                                                                                              \
     "SELECT " RGT_SQL_RUN_COLUMNS "FROM run r WHERE r.signature = ? AND r.place = ? ORDER BY r.started_utc_s, r.id, r.key")    \
   X(RGT_SQL_RUN_TRIALS, RGT_SQL_TRIALS " ORDER BY t.key")                                                                      \

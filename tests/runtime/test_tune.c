@@ -385,6 +385,42 @@ static void too_large_a_bucket_is_skipped(void **state) {
 /* ---- what the handle admits ---- */
 
 /* A copy of row_gather that says it computes in tf32: tried only where the handle's max_error admits that. */
+/* Nothing is compiled for what no memory holds. */
+static void far_too_large_an_op_is_skipped(void **state) {
+  rgt_tune_result r;
+  const int64_t rows = 8;
+  (void)state;
+  rgt_op *op = front_op(&f, "linear:16777216-16777216:g4:f32:none:b1:nk:i64");
+  rgt_tune_options o = front_tune_options(&f, &rows, 1);
+  o.space = NULL;
+  front_compiles(&f);
+  front_ok(&f, rgt_tune(op, &o, &r));
+  assert_int_equal(r.status, RGT_ESIZE);
+  assert_has(r.reason, "its arrays take");
+  assert_int_equal(front_compiles(&f), 0);
+}
+
+/* A narrowed search answers from its own space, though something better is stored from outside it. */
+static void a_space_answers_for_itself(void **state) {
+  rgt_tune_result wide, narrow;
+  const int64_t rows = 64;
+  (void)state;
+  rgt_op *op = front_op(&f, FRONT_MLP);
+  front_tune(&f, op, rows, &wide);
+  rgt_tune_options o = front_tune_options(&f, &rows, 1);
+  o.space = scratch_write(&f.s, "one.lua",
+                          "return { row_gather = { lanes = 8, vectors = 4, fused = 0 }, group_tiles = false }\n", 0644);
+  front_ok(&f, rgt_tune(op, &o, &narrow));
+  assert_string_equal(narrow.winner, FRONT_DEFAULT);
+  assert_string_equal(narrow.runner_up, "");
+  assert_true(narrow.hit); /* it was tried in the search before */
+  rgt_why_info i;
+  front_ok(&f, rgt_why(op, rows, &i)); /* dispatch takes the best of all */
+  assert_string_equal(i.variant, wide.winner);
+  o.space = scratch_write(&f.s, "none.lua", "return { row_gather = false, group_tiles = false }\n", 0644);
+  front_fails(&f, rgt_tune(op, &o, &narrow), RGT_EINFEASIBLE, "none.lua leaves no variant");
+}
+
 static void max_error_admits(void **state) {
   char folder[200];
   rgt_tune_result r;
@@ -433,6 +469,8 @@ int main(void) {
       cmocka_unit_test(results_outlive_a_read_only_database),
       cmocka_unit_test(no_database_at_all),
       cmocka_unit_test(too_large_a_bucket_is_skipped),
+      cmocka_unit_test(far_too_large_an_op_is_skipped),
+      cmocka_unit_test(a_space_answers_for_itself),
       cmocka_unit_test(max_error_admits),
   };
   return cmocka_run_group_tests(tests, open_house, close_house);

@@ -57,7 +57,7 @@ static const planted faults[] = {
     {21, "stops itself", "timed_out", {"still running after 1 s in verification"}},
     {22, "reads 64 KiB before x", "crashed", {"SIGSEGV in verification", "SIGBUS in verification"}},
     {23, "its compiler hangs", "timed_out", {"still compiling after 4 s"}},
-    {24, "its compiler crashes", "compile_error", {"the compiler was ended by SIGSEGV"}},
+    {24, "its compiler crashes", "compile_error", {"was ended by SIGSEGV"}},
     {25, "its compiler takes memory without end", "compile_error", {"memory", "exhausted"}},
     {26, "its compiler kills the worker", "crashed", {"the compiler ended its process: SIGKILL"}},
 };

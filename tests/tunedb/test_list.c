@@ -159,12 +159,46 @@ static void test_winners_by_text(void **state) {
   rgt__tunedb_close(db);
 }
 
+static int see_miss(void *user, const rgt__tunedb_missed *m) {
+  seen *s = user;
+  size_t n = strlen(s->text);
+  snprintf(s->text + n, sizeof s->text - n, "%s %s %lld;", m->signature, m->device_class, (long long)m->n);
+  assert_true(m->last_utc_s > 1700000000);
+  s->n++;
+  return s->n == s->stop_at;
+}
+
+/* The most wanted first; what has a winner by now is wanted no more. */
+static void test_misses(void **state) {
+  (void)state;
+  rgt__tunedb *db = open_memory();
+  rgt__tunedb_signature a = make_signature(), b = make_signature(), c = make_signature();
+  a.text = "1st";
+  b.text = "2nd";
+  c.text = "3rd";
+  for (int i = 0; i < 2; i++) OK(rgt__tunedb_miss(db, &a, &cpu_place, NULL));
+  for (int i = 0; i < 3; i++) OK(rgt__tunedb_miss(db, &b, &cpu_place, NULL));
+  for (int i = 0; i < 9; i++) OK(rgt__tunedb_miss(db, &c, &cpu_place, NULL));
+  rgt__tunedb_trial won = make_trial("tiles", "a", 500000);
+  put(db, 1, &c, &won, 1);
+  seen s = {.n = 0};
+  OK(rgt__tunedb_misses(db, see_miss, &s, NULL));
+  assert_string_equal(s.text, "2nd cpu:test:2 3;1st cpu:test:2 2;");
+  s = (seen){.stop_at = 1};
+  OK(rgt__tunedb_misses(db, see_miss, &s, NULL));
+  assert_int_equal(s.n, 1);
+  assert_int_equal(rgt__tunedb_misses(db, NULL, NULL, NULL), RGT_EINVAL);
+  assert_int_equal(rgt__tunedb_misses(NULL, see_miss, &s, NULL), RGT_EINVAL);
+  rgt__tunedb_close(db);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_trials_oldest_run_first),
       cmocka_unit_test(test_fields_come_back),
       cmocka_unit_test(test_callback_may_store),
       cmocka_unit_test(test_winners_by_text),
+      cmocka_unit_test(test_misses),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
