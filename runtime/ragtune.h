@@ -270,10 +270,10 @@ typedef struct rgt_args {
  * The CPU device returns when y is complete. CUDA queues the call and waits for nothing: it can be captured into a graph, which
  * must not outlive the op, and what args points to must stay until the stream has come past the call.
  * Returns RGT_OK; RGT_EINDEX (CPU: y is complete, the rows in question are 0, the message names the first one; CUDA: see
- * rgt_sync); RGT_EINVAL (on CUDA also: an array of the op's first call is the host's alone); RGT_ESIZE (rows > max_rows of prepare); RGT_ENOTREADY (CUDA before prepare); RGT_EUNSUPPORTED (nothing
- * that was prepared is valid for so many rows and groups); RGT_ECRASH (CUDA: this or an earlier kernel went wrong).
- * Before prepare the CPU device uses its built-in kernel and may allocate.
- * Masked rows give exactly 0 whatever x holds. y[r] depends on x[r], index[r] and that group's weights only.
+ * rgt_sync); RGT_EINVAL (on CUDA also: an array of the op's first call is the host's alone); RGT_ESIZE (rows > max_rows of
+ * prepare); RGT_ENOTREADY (CUDA before prepare); RGT_EUNSUPPORTED (nothing that was prepared is valid for so many rows and
+ * groups); RGT_ECRASH (CUDA: this or an earlier kernel went wrong). Before prepare the CPU device uses its built-in kernel and
+ * may allocate. Masked rows give exactly 0 whatever x holds. y[r] depends on x[r], index[r] and that group's weights only.
  * Threads: calls on one op one after the other, from its context's thread; on CUDA in one stream, or ordered by events. */
 RGT_API rgt_status rgt_op_run(rgt_op *op, const rgt_args *args, void *stream);
 
@@ -459,15 +459,16 @@ typedef struct rgt_bundle_options {
 } rgt_bundle_options;
 
 /* rgt_compile_bundle -- compiles variants of op and writes them into a folder from which other machines, without a compiler,
- * can load them: rgt_options.bundle, RAGTUNE_BUNDLE. In it are always the default variant, and with it, where options name
- * neither variant nor sample, the winner and the runner-up of every bucket and skew that the context's database has for this
- * very op on this device: these are dispatched to wherever the bundle is used, after the user's own results for the op and
- * before all else. On the context's own device each variant that no trial has verified is verified first, and a wrong one left
- * out; for another target that cannot be done. folder is made, in one step; where it is a bundle, the op's code is added, in
- * place of what it had for the same. options may be NULL. Returns RGT_OK; RGT_EINVAL (an option; folder is no bundle and not
- * empty), RGT_EIO (folder, with what is wrong), RGT_ETEMPLATE, RGT_ENOCOMPILER, RGT_EINFEASIBLE, RGT_ECOMPILE or RGT_EWRONG
- * (the default variant), RGT_EINTERRUPTED, RGT_EDB, RGT_ENOMEM. Unless RGT_OK is returned, folder is as it was, but for files
- * that a bundle's table does not name. */
+ * can load them: rgt_options.bundle, RAGTUNE_BUNDLE.
+ * Always in it: the default variant. With it, where options name neither variant nor sample, the winner and the runner-up of
+ * every bucket and skew that the context's database has for this very op on this device. They are what is dispatched to
+ * wherever the bundle is used, after the user's own results for the op and before all else.
+ * On the context's own device each variant is verified first, and a wrong one left out; for other targets it cannot be done.
+ * folder   is made, in one step; where it is a bundle, the op's code is added, in place of what it had for the same
+ * options  may be NULL
+ * Returns RGT_OK; RGT_EINVAL (an option; folder is no bundle and not empty), RGT_EIO (folder, with what is wrong),
+ * RGT_ETEMPLATE, RGT_ENOCOMPILER, RGT_EINTERRUPTED, RGT_EDB, RGT_ENOMEM; of the default variant RGT_EINFEASIBLE, RGT_ECOMPILE,
+ * RGT_EWRONG, RGT_ECRASH, RGT_ETIMEOUT. Then folder is as it was, but for files that a bundle's table does not name. */
 RGT_API rgt_status rgt_compile_bundle(rgt_op *op, const rgt_bundle_options *options, const char *folder);
 
 /* rgt_case -- one problem with its data, for rgt_verify. Arrays are the op's storage type, packed, stacked, in the op's layout.

@@ -146,6 +146,16 @@ static void several_ops_in_one(void **state) {
   assert_non_null(choice_of(RGT_SKEW_UNIFORM, 8));
 }
 
+/* An activation that is no polynomial is verified by a twin of the variant, which is no part of the bundle. */
+static void an_activation_with_a_twin(void **state) {
+  (void)state;
+  front_ok(&f, rgt_compile_bundle(front_op(&f, "mlp:10-20-5:g4:f32:gelu:b12:nk:i64"), NULL, bundle));
+  read_table();
+  assert_int_equal(t.n_code, 1);
+  assert_true(t.code[0].verified);
+  assert_int_equal(scratch_count(place), 7);
+}
+
 static void what_is_wrong_stays_out(void **state) {
   char folder[200];
   seen s = {0};
@@ -345,6 +355,7 @@ int main(void) {
       TEST(a_tuned_op_has_what_dispatch_would_take),
       TEST(named_and_sampled_variants),
       TEST(several_ops_in_one),
+      TEST(an_activation_with_a_twin),
       TEST(what_is_wrong_stays_out),
       TEST(a_wrong_default_ends_it),
       TEST(without_a_cache),
