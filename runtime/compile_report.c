@@ -43,6 +43,7 @@ rgt_status rgt_compile(rgt_op *op, const char *target, const char *variant, int 
   rgt__inspect in;
   reporting r = {.fn = fn, .user = user};
   rgt__error *err = &op->ctx->error;
+  if (!fn) return rgt__error_null(err, "fn");
   rgt_status status = rgt__inspect_open(op, target, variant, sample, seed, 1, &in);
   if (status == RGT_OK) {
     r.c = rgt__alloc_zero((size_t)in.space.n + 1, sizeof *r.c);

@@ -50,6 +50,7 @@ static rgt_status read_text(const char *text, size_t size, const char *path, rgt
 
 rgt_status rgt_config_open(rgt_ctx *ctx, const char *path, rgt_config **out) {
   rgt__buffer text = {0};
+  if (!path || !out) return rgt__error_null(&ctx->error, path ? "config" : "path");
   rgt_config *config = rgt__alloc_zero(1, sizeof *config);
   if (!config) return rgt__error_nomem(&ctx->error, sizeof *config);
   rgt_status status = rgt__file_read(path, CONFIG_FILE_MAX, &text, &ctx->error);

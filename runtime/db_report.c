@@ -31,7 +31,7 @@ static int list_one(void *user, const rgt__tunedb_winner *w) {
 rgt_status rgt_db_list(rgt_ctx *ctx, rgt_db_fn fn, void *user) {
   rgt__tunedb *db = NULL;
   listing l = {.fn = fn, .user = user};
-  rgt_status status = rgt__context_db(ctx, &db);
+  rgt_status status = fn ? rgt__context_db(ctx, &db) : rgt__error_null(&ctx->error, "fn");
   if (status == RGT_OK) status = rgt__tunedb_list(db, list_one, &l, &ctx->error);
   return status == RGT_OK && l.stopped ? rgt__error_set(&ctx->error, RGT_EINTERRUPTED, "stopped on request") : status;
 }

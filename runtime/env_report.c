@@ -82,6 +82,9 @@ static void report_worker(rgt_ctx *ctx, rgt_env_fn fn, void *user) {
 
 rgt_status rgt_env(rgt_ctx *ctx, rgt_env_fn fn, void *user) {
   static const char *const modes[] = {"cache", "tune", "replay", "off"};
+  if (!fn) return rgt__error_null(&ctx->error, "fn");
+  if (!ctx->device)
+    return rgt__error_set(&ctx->error, RGT_EINVAL, "the context could not be opened; close it and open another");
   fn(user, "ragtune", "version", RGT_VERSION);
   fn(user, "ragtune", "mode", modes[ctx->mode]);
   report_device(ctx, fn, user);

@@ -39,6 +39,9 @@ static void fill_packed(rgt_op *op) {
 
 rgt_status rgt_op_new(rgt_ctx *ctx, const rgt_op_desc *desc, const rgt_op_options *options, rgt_op **out) {
   rgt_op_options o = {.struct_size = sizeof o};
+  if (!ctx->device)
+    return rgt__error_set(&ctx->error, RGT_EINVAL, "the context could not be opened; close it and open another");
+  if (!desc || !out) return rgt__error_null(&ctx->error, desc ? "op" : "desc");
   if (desc->struct_size != sizeof *desc)
     return rgt__error_set(&ctx->error, RGT_EINVAL, "rgt_op_desc.struct_size is %zu; this library's is %zu", desc->struct_size,
                           sizeof *desc);
@@ -119,6 +122,7 @@ static rgt_status copy_layer(rgt_ctx *ctx, const rgt_layer *from, int64_t groups
 
 rgt_status rgt_weights_new(rgt_op *op, int64_t groups, const rgt_layer *layer1, const rgt_layer *layer2, rgt_weights **out) {
   rgt_ctx *ctx = op->ctx;
+  if (!out) return rgt__error_null(&ctx->error, "weights");
   if (groups < 1 || groups > RGT_COUNT_MAX)
     return rgt__error_set(&ctx->error, RGT_EINVAL, "groups is %lld; it can be 1 to 2147483647", (long long)groups);
   if (!layer1 || (op->desc.kind == RGT_MLP) != (layer2 != NULL))

@@ -270,7 +270,7 @@ static rgt_status prefer_variant(preparing *p, const char *variant) {
 
 rgt_status rgt_op_prepare_variant(rgt_op *op, const char *variant, int64_t max_rows) {
   preparing p = {.op = op, .max_rows = max_rows, .waits = 1, .named = 1};
-  rgt_status status = check_max_rows(op, max_rows);
+  rgt_status status = variant ? check_max_rows(op, max_rows) : rgt__error_null(&op->ctx->error, "variant");
   if (status != RGT_OK) return status;
   if (strcmp(variant, "builtin") == 0) {
     if (!rgt__prepare_has_builtin(op))

@@ -98,6 +98,7 @@ static rgt_status open_device(rgt_ctx *ctx, const rgt_options *o) {
 rgt_status rgt_open(const rgt_options *options, rgt_ctx **out) {
   static const rgt_options defaults = {.struct_size = sizeof defaults};
   const rgt_options *o = options ? options : &defaults;
+  if (!out) return RGT_EINVAL;
   rgt_ctx *ctx = rgt__alloc_zero(1, sizeof *ctx);
   *out = ctx;
   if (!ctx) return RGT_ENOMEM;
@@ -145,5 +146,6 @@ rgt_status rgt_op_parse(rgt_ctx *ctx, const char *text, rgt_op_desc *desc) {
 }
 
 rgt_status rgt_op_format(rgt_ctx *ctx, const rgt_op_desc *desc, char text[RGT_OP_TEXT_MAX]) {
-  return rgt__op_format(desc, text, ctx ? &ctx->error : NULL);
+  rgt__error *err = ctx ? &ctx->error : NULL;
+  return !desc || !text ? rgt__error_null(err, desc ? "text" : "desc") : rgt__op_format(desc, text, err);
 }

@@ -14,6 +14,8 @@
  *   Memory     pointer parameters are borrowed for the call; nothing consumes its argument; *_free takes NULL.
  *   Threads    one context per thread; objects made from a context belong to that context's thread. Contexts are
  *              independent, and share compiled code and the worker threads of the process.
+ *   Pointers   one that a call needs and that is NULL is RGT_EINVAL; handles (ctx, op, config) are not looked at. A context that
+ *              failed to open takes rgt_errmsg and rgt_close; what needs its device is RGT_EINVAL.
  *   Structs    begin with struct_size: set it to sizeof; zero in every other field is a valid default.
  *   The library never exits and never prints.
  */

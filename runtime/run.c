@@ -58,6 +58,7 @@ static rgt_status unsupported(rgt_op *op, const rgt_args *a) {
 
 static rgt_status check_args(rgt_op *op, const rgt_args *a) {
   const rgt_op_desc *d = &op->desc;
+  if (!a) return rgt__error_null(&op->ctx->error, "args");
   if (a->struct_size != sizeof *a)
     return rgt__error_set(&op->ctx->error, RGT_EINVAL, "rgt_args.struct_size is %zu; this library's is %zu", a->struct_size,
                           sizeof *a);

@@ -51,6 +51,7 @@ rgt_status rgt_show(rgt_op *op, const char *variant, int64_t rows, const char *t
   rgt__inspect in;
   rgt__buffer out = {0};
   rgt__error *err = &op->ctx->error;
+  if (!data || !bytes) return rgt__error_null(err, data ? "bytes" : "data");
   if ((unsigned)emit > RGT_EMIT_ASM)
     return rgt__error_set(err, RGT_EINVAL, "emit is %d; it can be source, ptx, cubin or asm", (int)emit);
   if (rows < 0)

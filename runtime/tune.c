@@ -232,7 +232,7 @@ rgt_status rgt_tune(rgt_op *op, const rgt_tune_options *options, rgt_tune_result
   int hits[RGT_BUCKETS_MAX] = {0}, n_hits = 0;
   rgt__tuning t = {
       .op = op, .ctx = op->ctx, .results = results, .o = {.struct_size = sizeof t.o}, .started_s = rgt__search_now()};
-  rgt_status status = check_options(&t, options);
+  rgt_status status = results ? check_options(&t, options) : rgt__error_null(&op->ctx->error, "results");
   if (status != RGT_OK) return status;
   memset(results, 0, (size_t)t.o.n_rows * sizeof *results);
   for (int i = 0; i < t.o.n_rows; i++)

@@ -164,6 +164,7 @@ rgt_status rgt_verify(rgt_op *op, const rgt_verify_options *options, rgt_verify_
   static const rgt_verify_options defaults = {.struct_size = sizeof defaults};
   verifying v = {.op = op, .o = options ? options : &defaults, .fn = fn, .user = user};
   rgt__error *err = &op->ctx->error;
+  if (!fn) return rgt__error_null(err, "fn");
   if (v.o->struct_size != sizeof *v.o)
     return rgt__error_set(err, RGT_EINVAL, "rgt_verify_options.struct_size is %zu; this library's is %zu", v.o->struct_size,
                           sizeof *v.o);

@@ -139,6 +139,7 @@ rgt_status rgt_why(rgt_op *op, int64_t rows, rgt_why_info *info) {
   rgt_ctx *ctx = op->ctx;
   char class_name[64] = "";
   int one_class = op->options.batch_invariant && ctx->mode != RGT_MODE_OFF;
+  if (!info) return rgt__error_null(&ctx->error, "info");
   if (rows < 1 || rows > RGT_COUNT_MAX)
     return rgt__error_set(&ctx->error, RGT_EINVAL, "rows is %lld; it can be 1 to 2147483647", (long long)rows);
   rgt__choice *choice = rgt__alloc_zero(1, sizeof *choice);

@@ -54,6 +54,10 @@ rgt_status rgt__error_prefix(rgt__error *err, rgt_status status, const char *for
   return status;
 }
 
+rgt_status rgt__error_null(rgt__error *err, const char *name) {
+  return rgt__error_set(err, RGT_EINVAL, "%s is NULL; the call needs it", name);
+}
+
 rgt_status rgt__error_nomem(rgt__error *err, size_t bytes) {
   return rgt__error_set(err, RGT_ENOMEM, "out of memory: %zu bytes were asked for", bytes);
 }

@@ -14,6 +14,8 @@ typedef struct rgt__error {
 rgt_status rgt__error_set(rgt__error *err, rgt_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* rgt__error_prefix -- puts "what: " before the text that is there. Returns status. */
 rgt_status rgt__error_prefix(rgt__error *err, rgt_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* rgt__error_null -- RGT_EINVAL: the argument `name` is NULL. */
+rgt_status rgt__error_null(rgt__error *err, const char *name);
 rgt_status rgt__error_nomem(rgt__error *err, size_t bytes);
 
 #endif
