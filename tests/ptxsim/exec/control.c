@@ -35,8 +35,8 @@ sim_step sim__step_branch_table(sim_warp *w, const sim_insn *i, uint32_t mask) {
   if (undefined)
     return sim__fault(w, i, SIM_FAULT_UNDEFINED_BRANCH, __builtin_ctz(undefined), "the index of the branch is undefined");
   SIM_EACH_LANE(lane, mask)
-  if (index[lane] >= (uint32_t)table->n_targets) return sim__fault(
-      w, i, SIM_FAULT_BAD_CALL, (int)lane, "index %u in a table of %d targets", index[lane], table->n_targets);
+  if (index[lane] >= (uint32_t)table->n_targets)
+    return sim__fault(w, i, SIM_FAULT_BAD_CALL, (int)lane, "index %u in a table of %d targets", index[lane], table->n_targets);
   const uint32_t rest = f->mask & ~mask, first = index[__builtin_ctz(mask)];
   uint32_t same = 0;
   SIM_EACH_LANE(lane, mask) same |= (uint32_t)(index[lane] == first) << lane;

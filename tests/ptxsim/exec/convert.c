@@ -209,7 +209,10 @@ static u64 convert_one(const sim_insn *i, u64 raw) {
   }
   real r = real_of(raw, from, flags & SIM_V_FTZ);
   if (is_whole(to)) {
-    if (r.is_nan) return from == SIM_V_F64 || bits_of(to) == 64 ? (u64)1 << (bits_of(to) - 1) : 0; /* as the ISA has it */
+    if (r.is_nan) { /* as the ISA has it: 0, or the top bit alone where either type has 64 bits */
+      const u64 top = (u64)1 << (bits_of(to) - 1);
+      return from != SIM_V_F64 && bits_of(to) < 64 ? 0 : is_signed(to) ? 0 - top : top;
+    }
     return whole_of(r, rounding, to);
   }
   if (to == from && rounding >= SIM_R_RNI && rounding <= SIM_R_RPI && !r.is_nan && !r.is_inf && r.exponent < 0) {
@@ -266,8 +269,8 @@ WHOLE(u64, u64, u64)
 static const sim_alu whole[][6] = {WHOLE_ROW(u8),  WHOLE_ROW(s8),  WHOLE_ROW(u16), WHOLE_ROW(s16),
                                    WHOLE_ROW(u32), WHOLE_ROW(s32), WHOLE_ROW(u64), WHOLE_ROW(u64)};
 
-ALU1(f16_to_f32, f32, u32, sim__f16_to_f32((u16)a))
-ALU1(bf16_to_f32, f32, u32, sim__bf16_to_f32((u16)a))
+ALU1(f16_to_f32, f32, u32, sim__canonical_f32(sim__f16_to_f32((u16)a)))
+ALU1(bf16_to_f32, f32, u32, sim__canonical_f32(sim__bf16_to_f32((u16)a)))
 ALU1(f32_to_f16, u32, f32, sim__f32_to_f16(a))
 ALU1(f32_to_bf16, u32, f32, sim__f32_to_bf16(a))
 ALU2(f32_to_f16x2, u32, f32, f32, (u32)sim__f32_to_f16(b) | (u32)sim__f32_to_f16(a) << 16)
@@ -275,7 +278,7 @@ ALU2(f32_to_bf16x2, u32, f32, f32, (u32)sim__f32_to_bf16(b) | (u32)sim__f32_to_b
 ALU1(f32_to_tf32_rna, u32, u32, tf32(a, SIM_R_RNA))
 ALU1(s32_to_f32, f32, s32, (f32)a)
 ALU1(u32_to_f32, f32, u32, (f32)a)
-ALU1(f32_to_f64, f64, f32, (f64)a)
+ALU1(f32_to_f64, f64, f32, a != a ? sim__f64_of_bits(UINT64_MAX >> 1) : (f64)a)
 ALU1(f64_to_f32, f32, f64, sim__canonical_f32((f32)a))
 
 static const struct {

@@ -44,9 +44,7 @@ sim_step sim__step_shuffle(sim_warp *w, const sim_insn *i, uint32_t mask) {
   if (w->undef) { /* a lane that is not here gives nothing that could be relied on */
     uint64_t bits[SIM_LANES];
     SIM_EACH_LANE(lane, mask)
-    bits[lane] = !(mask >> source[lane] & 1) ? UINT32_MAX
-                 : any                       ? sim__undefined_bits(w, i->o[2], 0, source[lane])
-                                             : 0;
+    bits[lane] = !(mask >> source[lane] & 1) ? UINT32_MAX : any ? sim__undefined_bits(w, i->o[2], 0, source[lane]) : 0;
     SIM_EACH_LANE(lane, mask) sim__set_undefined_bits(w, i->o[0], 0, (int)lane, bits[lane]);
     sim__mark_defined(w, i->o[1], mask);
   }

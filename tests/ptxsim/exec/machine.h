@@ -29,7 +29,7 @@ typedef struct sim_frame {
 typedef struct sim_join {
   struct sim_join *parent;
   uint32_t expected, arrived, pc;
-  uint64_t since;           /* when the first lanes arrived, in the warp's instructions */
+  uint64_t since;    /* when the first lanes arrived, in the warp's instructions */
   sim_frame *frame;  /* in which the lanes go on */
   sim_frame *callee; /* of a call: what ends with it */
 } sim_join;

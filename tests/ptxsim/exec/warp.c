@@ -84,8 +84,8 @@ static int results_back(sim_warp *w, const sim_join *j) {
 
 enum { PATIENCE = 50000 };
 
-/* Lanes that have waited for long go on without the others, which may be waiting for them: as on hardware since Volta, nobody is
- * starved by a lane of its own warp. Where all must be together, an instruction says so, and waits for it. */
+/* Lanes that have waited for long go on without the others, which may be waiting for them: as on hardware since Volta, nobody
+ * is starved by a lane of its own warp. Where all must be together, an instruction says so, and waits for it. */
 static void release_patient(sim_warp *w) {
   for (int k = 0, n = w->n_fragments; k < n; k++)
     for (sim_join *j = w->fragments[k].join; j; j = j->parent) {
