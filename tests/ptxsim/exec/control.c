@@ -170,6 +170,7 @@ sim_step sim__step_exit(sim_warp *w, const sim_insn *i, uint32_t mask) {
   leave_fragment(w, mask);
   sim__join_leave(w, j, mask);
   sim__threads_left(w, mask);
+  sim__warp_look_again(w);
   return SIM_MOVED;
 }
 

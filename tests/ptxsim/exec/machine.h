@@ -211,6 +211,8 @@ typedef enum sim_outcome { SIM_O_FINISHED, SIM_O_BLOCKED, SIM_O_BUDGET, SIM_O_FA
 /* Runs the warp for at most `budget` instructions. */
 sim_outcome sim__warp_run(sim_warp *w, uint64_t budget);
 void sim__warp_begin(sim_warp *w, uint32_t lanes, sim_frame *frame);
+/* After exits: whoever waited for the lanes that are gone looks at its instruction once more. */
+void sim__warp_look_again(sim_warp *w);
 void sim__warp_select(sim_warp *w, sim_fragment *f);
 sim_fragment *sim__fragment_add(sim_warp *w, uint32_t pc, uint32_t mask, sim_join *join, sim_frame *frame);
 void sim__fragment_drop(sim_warp *w, sim_fragment *f);

@@ -169,6 +169,17 @@ static sim_step meet(sim_warp *w, const sim_insn *i, uint32_t mask) {
   return all == wanted ? run_together(w, i, all) : SIM_WAITS;
 }
 
+void sim__warp_look_again(sim_warp *w) {
+  for (int k = 0; k < w->n_fragments; k++) {
+    sim_fragment *f = &w->fragments[k];
+    if (f->state != SIM_AT_SYNC || !(f->wanted & ~w->live)) continue;
+    const sim_insn *i = &w->machine->code[f->pc];
+    f->state = SIM_RUNS; /* it is counted when it runs */
+    w->machine->class_count[i->class]--;
+    w->machine->class_threads[i->class] -= (unsigned)__builtin_popcount(f->here);
+  }
+}
+
 /* ---- scheduling
  * ----------------------------------------------------------------------------------------------------------------------- */
 

@@ -34,8 +34,13 @@ static int skip_blanks(ptx_lexer *x) {
     } else if (left >= 2 && x->at[0] == '/' && x->at[1] == '/') {
       while (x->at < x->end && *x->at != '\n') x->at++;
     } else if (left >= 2 && x->at[0] == '/' && x->at[1] == '*') {
+      const int began = x->line;
       for (x->at += 2;; x->at++) {
-        if (x->at + 1 >= x->end) return -1;
+        if (x->at + 1 >= x->end) {
+          x->at = x->end;
+          x->line = began;
+          return -1;
+        }
         if (*x->at == '\n') x->line++;
         if (x->at[0] == '*' && x->at[1] == '/') break;
       }
@@ -118,7 +123,7 @@ static ptx_token take_word(ptx_lexer *x) {
   const char *from = x->at;
   while (x->at < x->end) {
     const char c = *x->at;
-    if (c == ':' && x->at + 2 < x->end && x->at[1] == ':' && is_letter(x->at[2]))
+    if (c == ':' && x->at + 2 < x->end && x->at[1] == ':' && (is_letter(x->at[2]) || is_digit(x->at[2])))
       x->at += 2;
     else if (is_letter(c) || is_digit(c) || c == '.')
       x->at++;

@@ -143,7 +143,7 @@ typedef struct ptx_module {
   const char *text; /* a copy, for quoting */
   size_t text_bytes;
   int version, target, suffix;
-  ptx_function *functions;
+  ptx_function *functions, *last_function; /* in the order of the text */
   ptx_var *vars; /* .global and .const, in order */
   ptx_scope *scope;
   ptx_source_file *files;
