@@ -186,12 +186,13 @@ static int64_t resident_bytes(pid_t pid) {
   return pages * (int64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Processor time in ticks, its reaped children's too. */
+/* Processor time in ticks, its reaped children's too; -1: not to be had. */
 static int64_t used_ticks(pid_t pid) {
   char text[512];
   long long t[4] = {0};
   const char *rest = read_proc(pid, "stat", text, sizeof text) ? strrchr(text, ')') : NULL;
-  if (rest) sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld %lld %lld", &t[0], &t[1], &t[2], &t[3]);
+  if (!rest) return -1;
+  sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld %lld %lld", &t[0], &t[1], &t[2], &t[3]);
   return t[0] + t[1] + t[2] + t[3];
 }
 
@@ -208,7 +209,7 @@ static int over_memory(watching *w, int64_t turn) {
 
 static int stalled(watching *w, int64_t now) {
   int64_t ticks = used_ticks(w->c->pid);
-  if (ticks != w->ticks) w->moved_ns = now;
+  if (ticks != w->ticks || ticks < 0) w->moved_ns = now;
   w->ticks = ticks;
   return now - w->moved_ns > (int64_t)STALL_S * 1000000000;
 }

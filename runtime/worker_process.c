@@ -184,6 +184,7 @@ static rgt_status ask(process_worker *w, rgt__wire_kind kind, rgt__candidate *co
   rgt__buffer body = {0};
   rgt__worker_patience patience = patience_of(w);
   rgt_status status = put_definitions(w, &body, c, n, err);
+  if (status != RGT_OK) rgt__worker_child_end(&w->child); /* who is known to it is no longer certain */
   rgt__buffer_add(&body, tail->data, tail->size);
   if (tail->failed) body.failed = 1;
   if (status == RGT_OK) status = rgt__worker_child_ask(&w->child, kind, &body, &patience, death, err);
