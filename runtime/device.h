@@ -136,7 +136,8 @@ rgt_status rgt__device_cuda_open(const rgt__device_options *o, rgt__device **out
  * compiled already. A device for which nothing can be compiled would only fail at the first prepare. */
 int rgt__device_cuda_present(const rgt__environment *env, int has_code);
 /* rgt__device_offline_cuda -- a CUDA "device" that only compiles (NVRTC), for `ragtune compile|show` without a GPU; target_name
- * e.g. "sm_90". RGT_ENOCOMPILER (what was looked for), RGT_EINVAL (NVRTC does not list that target: the list is named). */
+ * e.g. "sm_90". NVRTC is not asked for before something is compiled, so that sources can be shown without it, and for targets
+ * that it does not list. RGT_EINVAL (not of the form sm_90), RGT_ENOMEM. */
 rgt_status rgt__device_offline_cuda(const rgt__device_options *o, const char *target_name, rgt__device **out, rgt__error *err);
 
 /* rgt__plan_make -- evaluates a program's formulas for one call, with an occupancy of 1. */

@@ -96,11 +96,6 @@ rgt_status rgt__device_offline_cuda(const rgt__device_options *o, const char *ta
   c->base.opened = *o;
   rgt__cuda_target_make(sm, &c->base.info.target);
   snprintf(c->base.info.class_text, sizeof c->base.info.class_text, "cuda|%s|compiles only", c->base.info.target.name);
-  rgt_status status = rgt__cuda_check_target(c, target_name, err);
-  if (status != RGT_OK) {
-    close_device(&c->base);
-    return status;
-  }
   *out = &c->base;
   return RGT_OK;
 }

@@ -2,12 +2,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/background.h"
 #include "runtime/base/alloc.h"
 #include "runtime/base/number.h"
 #include "runtime/prepare.h"
 #include "runtime/tune_state.h"
 
-enum { DEFAULT_BUDGET_S = 60 };
+enum { DEFAULT_BUDGET_S = 60, IDLE_LIMIT_S = 10 };
 
 #define LEAST_BUCKET_S 1.0 /* a signature's search gets this much, whatever the budget */
 
@@ -237,6 +238,7 @@ rgt_status rgt_tune(rgt_op *op, const rgt_tune_options *options, rgt_tune_result
   memset(results, 0, (size_t)t.o.n_rows * sizeof *results);
   for (int i = 0; i < t.o.n_rows; i++)
     results[i] = (rgt_tune_result){.bucket = rgt__number_bucket(t.o.rows[i]), .skew = t.skew, .status = RGT_EINTERRUPTED};
+  rgt__background_idle(t.ctx, IDLE_LIMIT_S); /* what it compiles would be measured too */
   status = rgt__context_db(t.ctx, &t.db);
   for (int i = 0; i < t.o.n_rows && status == RGT_OK; i++) {
     status = rgt__tune_look_up(&t, i, &hits[i]);

@@ -44,6 +44,9 @@ static void fill_note(const rgt_op *op, int64_t rows, const rgt__choice *c, rgt_
     snprintf(info->note, sizeof info->note, "%.160s chose it for %lld rows%s%s", op->ctx->bundle_folder, tuned,
              c->found.exact ? "" : " of another signature",
              strcmp(c->found.device_class, op->ctx->device->info.class_text) == 0 ? "" : ", measured on another device");
+  else if (c->threads)
+    snprintf(info->note, sizeof info->note, "tuned with %d thread%s, not with %d; bucket %lld answers for %lld rows",
+             c->threads, c->threads == 1 ? "" : "s", op->ctx->device->info.n_threads, tuned, asked);
   else if (!c->found.exact)
     snprintf(info->note, sizeof info->note, "the nearest stored shape of the same kind and bucket%s",
              op->ctx->mode == RGT_MODE_TUNE ? "; rgt_op_prepare tunes this one first (mode tune)" : "");

@@ -177,3 +177,43 @@ rgt_status rgt__tunedb_buckets(rgt__tunedb *db, const rgt__tunedb_signature *sig
     status = buckets_once(db, sig, place, buckets, max, n, err);
   return status;
 }
+
+static rgt_status policies_once(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
+                                rgt__tunedb_policy *policies, int max, int *n, rgt__error *err) {
+  sqlite3_stmt *s;
+  int has_row, count = 0;
+  rgt_status status = rgt__statement_get(db, RGT_SQL_POLICIES, &s, err);
+  if (status) return status;
+  rgt__binder b = {.s = s};
+  rgt__bind_text(&b, place->device_class);
+  rgt__bind_text(&b, sig->op_text);
+  rgt__bind_text(&b, sig->form);
+  rgt__bind_text(&b, sig->order);
+  rgt__bind_int(&b, sig->align_bytes);
+  rgt__bind_text(&b, sig->skew);
+  status = rgt__bind_end(db, &b, err);
+  while (!status && count < max) {
+    status = rgt__statement_step(db, s, &has_row, err);
+    if (status || !has_row) break;
+    rgt__reader r = {.s = s};
+    snprintf(policies[count], sizeof policies[count], "%s", rgt__read_text(&r));
+    status = rgt__read_end(db, &r, "place", err);
+    count++;
+  }
+  sqlite3_reset(s);
+  if (!status) *n = count;
+  return status;
+}
+
+rgt_status rgt__tunedb_policies(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
+                                rgt__tunedb_policy *policies, int max, int *n, rgt__error *err) {
+  rgt_status status = rgt__find_accept(db, sig, place, err);
+  if (!status && (!n || max < 0 || (max > 0 && !policies)))
+    status = rgt__error_set(err, RGT_EINVAL, "tuned database: room for %d policies at %s, count at %s", max,
+                            policies ? "an address" : "NULL", n ? "an address" : "NULL");
+  if (status) return status;
+  status = policies_once(db, sig, place, policies, max, n, err);
+  for (int tries = 0; status && rgt__open_again(db, tries, err); tries++)
+    status = policies_once(db, sig, place, policies, max, n, err);
+  return status;
+}

@@ -55,6 +55,10 @@
     "SELECT DISTINCT g.bucket FROM signature g WHERE g.op_text = ?1 AND g.form = ?2 AND g.row_order = ?3 AND g.align_bytes = " \
     "?4 AND (g.skew = ?5 OR ?5 = 'unknown') AND EXISTS (SELECT 1 FROM winner w WHERE w.signature = g.key AND w.place = ?6) "   \
     "ORDER BY g.bucket")                                                                                                       \
+  X(RGT_SQL_POLICIES,                                                                                                          \
+    "SELECT p.policy FROM place p WHERE p.device_class = ?1 AND p.clock = 'measured' AND EXISTS (SELECT 1 FROM winner w JOIN " \
+    "signature g ON g.key = w.signature WHERE w.place = p.key AND w.variant IS NOT NULL AND g.op_text = ?2 AND g.form = ?3 "   \
+    "AND g.row_order = ?4 AND g.align_bytes = ?5 AND (g.skew = ?6 OR ?6 = 'unknown')) ORDER BY p.policy")                      \
   X(RGT_SQL_NEAR,                                                                                                              \
     "SELECT " RGT_SQL_SIGNATURE_COLUMNS "FROM signature g WHERE g.op_class = ? AND g.bucket = ? AND g.form = ? AND "           \
     "g.row_order = ? AND g.align_bytes <= ?")                                                                                  \

@@ -144,6 +144,12 @@ rgt_status rgt__tunedb_nearest(rgt__tunedb *db, const rgt__tunedb_signature *sig
 rgt_status rgt__tunedb_buckets(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
                                int64_t *buckets, int max, int *n, rgt__error *err);
 
+/* rgt__tunedb_policies -- the policies under which this signature, whatever its bucket, has a winner on the place's device
+ * class; at most max, by text. Returns how many in *n. */
+typedef char rgt__tunedb_policy[128];
+rgt_status rgt__tunedb_policies(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
+                                rgt__tunedb_policy *policies, int max, int *n, rgt__error *err);
+
 /* rgt__tunedb_trials -- every trial of one signature and place, oldest run first; for resuming. fn returning non-zero stops
  * (that is RGT_OK too); it may use the database. Texts are borrowed for the callback. */
 typedef int (*rgt__tunedb_trial_fn)(void *user, const rgt__tunedb_run *run, const rgt__tunedb_trial *trial);

@@ -78,10 +78,13 @@ static void test_targets_that_are_none(void **state) {
     assert_non_null(strstr(err.text, "want sm_ and a number"));
   }
   if (!has_nvrtc) skip();
-  assert_int_equal(rgt__device_offline_cuda(&o, "sm_91", &d, &err), RGT_EINVAL);
+  rgt__compiled out = {0};
+  assert_int_equal(rgt__device_offline_cuda(&o, "sm_91", &d, &err), RGT_OK); /* sources can be shown for it */
+  assert_int_equal(d->ops->compile(d, "", 0, &d->info.target, 0, &out, &err), RGT_EINVAL);
   assert_non_null(strstr(err.text, "target sm_91: this NVRTC compiles for "));
   assert_non_null(strstr(err.text, " sm_90 "));
-  assert_null(d);
+  rgt__compiled_free(&out);
+  d->ops->close(d);
 }
 
 static void test_offline_without_nvrtc(void **state) {
@@ -92,9 +95,14 @@ static void test_offline_without_nvrtc(void **state) {
   rgt__error err = {""};
   (void)state;
   named.values[RGT_ENV_RAGTUNE_LIBNVRTC] = path;
-  assert_int_equal(rgt__device_offline_cuda(&o, "sm_90", &d, &err), RGT_ENOCOMPILER);
+  rgt__compiled out = {0};
+  char text[256];
+  assert_int_equal(rgt__device_offline_cuda(&o, "sm_90", &d, &err), RGT_OK);
+  assert_int_equal(d->ops->compile(d, "", 0, &d->info.target, 0, &out, &err), RGT_ENOCOMPILER);
   assert_non_null(strstr(err.text, path));
-  assert_null(d);
+  assert_int_equal(d->ops->toolchain(d, text, sizeof text, &err), RGT_ENOCOMPILER);
+  rgt__compiled_free(&out);
+  d->ops->close(d);
 }
 
 static void test_it_compiles(void **state) {

@@ -71,6 +71,32 @@ static void nearest_then_default(void **state) {
   run_right(op, NEAR, 16);
 }
 
+/* Tuned with another number of threads: before another shape, and said. */
+static void another_number_of_threads(void **state) {
+  (void)state;
+  if (f.ctx->device->info.n_threads < 2) {
+    print_message("skipped: one processor has one number of threads\n");
+    skip();
+  }
+  store_one(front_op(&f, FRONT_MLP), 8, FRONT_FUSED); /* with all of them */
+  store_one(front_op(&f, NEAR), 8, tiles);
+  rgt_options o = front_options(&f);
+  o.threads = 1;
+  front_ok(&f, front_open_with(&f, &o));
+  store_one(front_op(&f, NEAR), 8, tiles);
+  rgt_op *op = front_op(&f, FRONT_MLP);
+  front_ok(&f, rgt_op_prepare(op, 8, RGT_PREPARE_WAIT));
+  assert_string_equal(ready_for(op, 8), FRONT_FUSED); /* not NEAR's, which this number of threads has */
+  rgt_why_info why;
+  front_ok(&f, rgt_why(op, 8, &why));
+  assert_false(why.exact);
+  assert_int_equal(why.from, RGT_FROM_USER_DB);
+  assert_has(why.note, "tuned with ");
+  assert_has(why.note, ", not with 1;");
+  front_fails(&f, rgt_op_prepare(op, 8, RGT_PREPARE_EXACT), RGT_EMISS, "nothing tuned is stored");
+  run_right(op, FRONT_MLP, 8);
+}
+
 static void nothing_stored_is_the_default(void **state) {
   (void)state;
   rgt_op *op = front_op(&f, FRONT_MLP);
@@ -327,6 +353,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(exact_larger_and_largest),
       TEST(nearest_then_default),
+      TEST(another_number_of_threads),
       TEST(nothing_stored_is_the_default),
       TEST(mode_off_asks_nothing),
       TEST(replay_and_exact_refuse_a_miss),
