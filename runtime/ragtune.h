@@ -187,7 +187,8 @@ typedef struct rgt_op_options {
 
 /* rgt_op_new -- a handle for one op on the context's device. options may be NULL.
  * Returns RGT_OK, RGT_EINVAL, RGT_EUNSUPPORTED (the device cannot do this dtype or order yet), RGT_ENOMEM.
- * Memory: free with rgt_op_free before rgt_close, or let rgt_close do it. */
+ * Memory: free with rgt_op_free before rgt_close, or let rgt_close do it; on CUDA when its calls are over (rgt_sync), and so are
+ * the graphs that captured them. */
 RGT_API rgt_status rgt_op_new(rgt_ctx *ctx, const rgt_op_desc *desc, const rgt_op_options *options, rgt_op **op);
 RGT_API void rgt_op_free(rgt_op *op);
 

@@ -19,14 +19,19 @@ static int run_kernel(void *user, const fake_work *w) {
 }
 
 static int setup(void **state) {
+  static int said;
   rgt__environment env;
   rgt__nvrtc *nvrtc = NULL;
+  rgt__error why = {""};
   (void)state;
   front_begin(&f);
   unsetenv("RAGTUNE_CC");
   if (rgt__environment_read(&env, NULL) != RGT_OK) return -1;
-  has_nvrtc = rgt__nvrtc_open(&env, &nvrtc, NULL) == RGT_OK;
-  if (has_nvrtc) rgt__nvrtc_close(nvrtc);
+  has_nvrtc = rgt__nvrtc_open(&env, &nvrtc, &why) == RGT_OK;
+  if (has_nvrtc)
+    rgt__nvrtc_close(nvrtc);
+  else if (!said++)
+    print_message("no NVRTC: what compiles is skipped (%s)\n", why.text);
   rgt__environment_free(&env);
   fake_open(FAKE_DRIVER);
   fake->kernel = run_kernel;

@@ -104,7 +104,10 @@ static void test_auto(void **state) {
   environment_put(&env, RGT_ENV_RAGTUNE_LIBCUDA, "/nowhere/libcuda.so.1");
   assert_int_equal(rgt__device_cuda_present(&env, 1), 0);
   rgt__environment_free(&env);
-  if (!has_nvrtc) skip(); /* no NVRTC: half of it was seen */
+  if (!has_nvrtc) {
+    print_message("no NVRTC: with it \"auto\" was not seen\n");
+    skip();
+  }
 }
 
 /* ---- contexts ---- */
