@@ -24,7 +24,7 @@ struct rgt__module {
 typedef struct machine {
   rgt__device base;
   rgt_op_desc op;
-  int64_t clock_ps;
+  _Atomic int64_t clock_ps; /* the context's own thread and that of its background move it */
   int compile_ms; /* how long a compile takes */
   atomic_int n_modules, n_compiles;
 } machine;

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "runtime/base/random.h"
+#include "runtime/worker_message.h"
 #include "tests/faults/machine.h"
 #include "tests/faults/tally.h"
 
@@ -110,7 +111,7 @@ typedef struct world {
   rgt_weights *weights;
   rgt_config *config;
   problem p;
-  const char *templates, *database, *mode;
+  const char *templates, *database, *mode, *bundle;
   int keep; /* what is in the folder, from one sequence to the next */
   rgt_tune_result tuned;
   int n_verdicts, n_wrong, n_rows, n_compiled;
@@ -157,6 +158,7 @@ static rgt_status open_context(world *w) {
                    .cache_dir = w->cache,
                    .template_dir = w->templates,
                    .mode = w->mode,
+                   .bundle = w->bundle,
                    .threads = 1};
   rgt_status status = rgt_open(&o, &w->ctx);
   if (status == RGT_OK) machine_install(&w->machine, w->ctx);
@@ -331,6 +333,115 @@ static rgt_status env(world *w) {
   return rgt_env(w->ctx, ignore_fact, NULL);
 }
 
+static rgt_status wait_for_it(world *w) {
+  rgt_status status = rgt_op_wait(w->op, 60);
+  assert_true(status == RGT_OK || status == RGT_ENOMEM); /* what could not be made is left out, and the log says so */
+  return status;
+}
+
+static rgt_status prepare_and_wait(world *w) {
+  return rgt_op_prepare(w->op, 32, RGT_PREPARE_WAIT);
+}
+
+static rgt_status write_bundle(world *w) {
+  char path[100];
+  snprintf(path, sizeof path, "%s/bundle", w->folder);
+  rgt_status status = rgt_compile_bundle(w->op, NULL, path);
+  if (status != RGT_OK) assert_int_not_equal(access(path, F_OK), 0); /* all or nothing */
+  return status;
+}
+
+static rgt_status use_bundle(world *w) {
+  char path[100];
+  snprintf(path, sizeof path, "%s/bundle", w->folder);
+  w->bundle = path;
+  w->database = ":memory:";
+  rgt_status status = open_context(w);
+  w->bundle = NULL;
+  w->database = w->db;
+  return status;
+}
+
+/* ---- messages of the worker: put into a buffer, got out of it ---- */
+
+/* The worker's own answer to a message that could not be put or got. */
+static rgt_status memory_or_right(world *w, int right, int was_got) {
+  assert_true(was_got ? right : atomic_load(&hook.n_failed) > 0);
+  return was_got ? RGT_OK : rgt__error_nomem(&w->ctx->error, 0);
+}
+
+static rgt_status send_opening(world *w) {
+  rgt_case data = {.struct_size = sizeof data,
+                   .rows = w->p.rows,
+                   .x = w->p.x,
+                   .index = w->p.index,
+                   .w1 = w->p.w[0],
+                   .b1 = w->p.b[0],
+                   .w2 = w->p.w[1],
+                   .b2 = w->p.b[1],
+                   .y64 = w->p.expected,
+                   .exact = 1};
+  rgt__worker_opening o = {.kind = "cpu", .threads = 2, .op = w->p.d, .rows = 256, .seed = 7, .data = &data}, got;
+  rgt__environment values = {{NULL}};
+  rgt__buffer b = {0};
+  values.values[0] = "none";
+  rgt__worker_put_opening(&b, &o, &values);
+  rgt__wire_reader r = {b.data, b.data ? b.data + b.size : NULL, 0};
+  int was_got = !b.failed && rgt__worker_get_opening(&r, &got);
+  rgt_status status = memory_or_right(w, was_got && got.rows == 256 && got.data && got.data->rows == w->p.rows, was_got);
+  if (was_got) rgt__worker_opening_free(&got);
+  rgt__buffer_free(&b);
+  return status;
+}
+
+static rgt_status send_task(world *w) {
+  rgt__worker_task t = {.op = w->p.d, .rows = w->p.rows, .skew = RGT_SKEW_UNIFORM, .index = w->p.index, .seed = 3}, got;
+  rgt__buffer b = {0};
+  rgt__worker_put_task(&b, &t);
+  rgt__wire_reader r = {b.data, b.data ? b.data + b.size : NULL, 0};
+  int was_got = !b.failed && rgt__worker_get_task(&r, &got);
+  rgt_status status =
+      memory_or_right(w, was_got && got.index && memcmp(got.index, w->p.index, (size_t)w->p.rows * 8) == 0, was_got);
+  if (was_got) rgt__free((void *)(uintptr_t)got.index);
+  rgt__buffer_free(&b);
+  return status;
+}
+
+static rgt_status send_candidate(world *w) {
+  static char code[300] = "code";
+  static rgt__candidate c, got;
+  int64_t number = 0;
+  rgt__buffer b = {0};
+  memset(&c, 0, sizeof c);
+  c.op = w->p.d;
+  snprintf(c.text, sizeof c.text, MACHINE_WINNER);
+  c.entry.code = code;
+  c.entry.code_bytes = sizeof code;
+  rgt_status status = rgt__program_parse("rgt-program 1\nkargs 1\nvalid 1\nworkspace 64\n", &c.program, &w->ctx->error);
+  if (status != RGT_OK) return status;
+  rgt__worker_put_candidate(&b, 5, &c);
+  rgt__wire_reader r = {b.data, b.data ? b.data + b.size : NULL, 0};
+  int was_got = !b.failed && rgt__worker_get_candidate(&r, &number, &got);
+  status = memory_or_right(w, was_got && number == 5 && strcmp(got.text, c.text) == 0 && got.entry.code_bytes == sizeof code,
+                           was_got);
+  if (!b.failed) rgt__candidate_free(w->ctx->device, &got);
+  rgt__buffer_free(&b);
+  return status;
+}
+
+static rgt_status send_compiled(world *w) {
+  static char code[300] = "code", ptx[] = "ptx";
+  rgt__compiled c = {.code = code, .code_bytes = sizeof code, .ptx = ptx, .ptx_bytes = 3}, got;
+  rgt__buffer b = {0};
+  rgt__worker_put_compiled(&b, &c);
+  rgt__wire_reader r = {b.data, b.data ? b.data + b.size : NULL, 0};
+  int was_got = !b.failed && rgt__worker_get_compiled(&r, &got);
+  rgt_status status = memory_or_right(w, was_got && got.code_bytes == sizeof code && strcmp(got.ptx, "ptx") == 0, was_got);
+  if (was_got) rgt__compiled_free(&got);
+  rgt__buffer_free(&b);
+  return status;
+}
+
 /* ---- one sequence, every n ---- */
 
 typedef struct step {
@@ -454,6 +565,51 @@ static void first_time(void **state) {
   world_end(&w);
 }
 
+/* Nothing cached, nothing tuned: the built-in kernel answers while a thread of the context makes the default variant ready.
+ * Which allocation is the n-th differs a little from run to run. */
+static void background(void **state) {
+  static const step steps[] = {
+      {"open", open_context},   {"op new", new_op}, {"prepare, in the background", prepare}, {"run meanwhile", run},
+      {"wait", wait_for_it},    {"run", run},       {"prepare, and wait", prepare_and_wait}, {"run", run},
+      {"close", close_context}, {NULL, NULL}};
+  world w;
+  (void)state;
+  world_begin(&w);
+  every_allocation(&w, "background", steps, 50);
+  world_end(&w);
+}
+
+static void bundles(void **state) {
+  static const step steps[] = {{"open", open_context},
+                               {"op new", new_op},
+                               {"tune", tune},
+                               {"write a bundle", write_bundle},
+                               {"close", close_context},
+                               {"open with the bundle", use_bundle},
+                               {"op new", new_op},
+                               {"prepare from the bundle", prepare_and_wait},
+                               {"why", why},
+                               {"run", run},
+                               {"close", close_context},
+                               {NULL, NULL}};
+  world w;
+  (void)state;
+  world_begin(&w);
+  every_allocation(&w, "bundle", steps, 30);
+  world_end(&w);
+}
+
+static void messages(void **state) {
+  static const step steps[] = {
+      {"open", open_context},      {"opening", send_opening}, {"task", send_task}, {"candidate", send_candidate},
+      {"compiled", send_compiled}, {"close", close_context},  {NULL, NULL}};
+  world w;
+  (void)state;
+  world_begin(&w);
+  every_allocation(&w, "worker messages", steps, 100);
+  world_end(&w);
+}
+
 /* What was tuned before is found again: the database's file and the code cache are there. */
 static void second_time(void **state) {
   static const step before[] = {{"open", open_context}, {"op new", new_op},       {"tune", tune},
@@ -543,6 +699,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(first_time), cmocka_unit_test(second_time), cmocka_unit_test(in_memory),
       cmocka_unit_test(inspection), cmocka_unit_test(config_file), cmocka_unit_test(built_in_templates),
+      cmocka_unit_test(background), cmocka_unit_test(bundles),     cmocka_unit_test(messages),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,6 +140,51 @@ static void contexts_in_threads(void **state) {
         THREADS * TURNS);
 }
 
+/* ---- variants made in the background ---- */
+
+static void *in_the_background(void *user) {
+  worker_thread *t = user;
+  for (int turn = 0; turn < TURNS; turn++) {
+    char cache[120];
+    machine m;
+    rgt_ctx *ctx = NULL;
+    rgt_op *op = NULL;
+    problem p;
+    problem_make(&p, MACHINE_OP, 24, 0);
+    snprintf(cache, sizeof cache, "%s/cold-%d-%d", folder, t->number % 2, turn); /* two threads make the same at once */
+    rgt_options o = {.struct_size = sizeof o,
+                     .device = "cpu",
+                     .database = ":memory:",
+                     .cache_dir = cache,
+                     .template_dir = MACHINE_TEMPLATES,
+                     .threads = 2};
+    rgt_status status = rgt_open(&o, &ctx);
+    if (status == RGT_OK) machine_install(&m, ctx);
+    m.compile_ms = 5;
+    if (status == RGT_OK) status = rgt_op_new(ctx, &p.d, NULL, &op);
+    if (status == RGT_OK) status = rgt_op_prepare(op, 32, 0);
+    for (int run = 0; run < 20 && status == RGT_OK; run++) {
+      problem_reset_y(&p);
+      status = rgt_op_run(op, &p.args, NULL);
+      if (status == RGT_OK && !is_right(&p)) wrong(t, "turn %d: y is wrong in run %d", turn, run);
+      nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    if (status == RGT_OK && turn % 2) status = rgt_op_wait(op, 60); /* else it is closed in the middle of it */
+    if (status == RGT_OK && !(turn % 2) && turn % 3 == 0) rgt_op_free(op);
+    if (status != RGT_OK) wrong(t, "turn %d: %s: %s", turn, rgt_status_name(status), rgt_errmsg(ctx));
+    rgt_close(ctx);
+    problem_free(&p);
+  }
+  return NULL;
+}
+
+static void background_in_threads(void **state) {
+  (void)state;
+  in_threads(in_the_background);
+  tally("threads: variants made in the background of four contexts, runs meanwhile, closed in the middle\t%d\tall right",
+        THREADS * TURNS);
+}
+
 /* ---- the thread pool ---- */
 
 typedef struct sum {
@@ -226,7 +271,8 @@ static void a_fork_while_the_pool_lives(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(contexts_in_threads), cmocka_unit_test(the_pool_in_threads),
-                                     cmocka_unit_test(kernels_in_threads), cmocka_unit_test(a_fork_while_the_pool_lives)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(contexts_in_threads), cmocka_unit_test(background_in_threads),
+                                     cmocka_unit_test(the_pool_in_threads), cmocka_unit_test(kernels_in_threads),
+                                     cmocka_unit_test(a_fork_while_the_pool_lives)};
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }
