@@ -61,6 +61,7 @@ static rgt_status status_of(int result) {
   case RGT_CUDA_INVALID_CONTEXT:
     return RGT_EINVAL;
   case RGT_CUDA_STUB_LIBRARY:
+  case RGT_CUDA_DEVICE_UNAVAILABLE:
   case RGT_CUDA_NO_DEVICE:
   case RGT_CUDA_INVALID_DEVICE:
   case RGT_CUDA_SYSTEM_NOT_READY:

@@ -135,7 +135,8 @@ typedef struct rgt_options {
 /* rgt_open -- a context. options may be NULL.
  * "auto" takes CUDA where a driver with a device and NVRTC are found, else the CPU. On CUDA the context is the calling thread's
  * current one where it has one on that device (it must outlive ctx), else the device's primary context; every call leaves the
- * thread's current context as it found it. RAGTUNE_LIBCUDA and RAGTUNE_LIBNVRTC name the libraries.
+ * thread's current context as it found it. RAGTUNE_LIBCUDA and RAGTUNE_LIBNVRTC name the libraries. A CUDA device does not
+ * survive a fork: open it in the process that uses it.
  * Returns RGT_OK; RGT_EINVAL (an option or environment variable is wrong), RGT_ENODEVICE, RGT_ENOMEM. An unusable
  * database is not an error: work goes on in memory and a warning is logged.
  * *ctx is set also on failure (unless memory ran out, then NULL) so that rgt_errmsg can be read; close it all the same.

@@ -105,13 +105,13 @@ static void test_results(void **state) {
   static const struct {
     int result;
     rgt_status status;
-  } meaning[] = {{2, RGT_ENOMEM},         {100, RGT_ENODEVICE}, {101, RGT_ENODEVICE},   {34, RGT_ENODEVICE},
-                 {803, RGT_ENODEVICE},    {1, RGT_EINVAL},      {201, RGT_EINVAL},      {400, RGT_EINVAL},
-                 {900, RGT_EINVAL},       {907, RGT_EINVAL},    {700, RGT_ECRASH},      {702, RGT_ECRASH},
-                 {709, RGT_ECRASH},       {710, RGT_ECRASH},    {714, RGT_ECRASH},      {715, RGT_ECRASH},
-                 {716, RGT_ECRASH},       {717, RGT_ECRASH},    {718, RGT_ECRASH},      {719, RGT_ECRASH},
-                 {214, RGT_ECRASH},       {999, RGT_ECRASH},    {701, RGT_EINFEASIBLE}, {912, RGT_EINFEASIBLE},
-                 {801, RGT_EUNSUPPORTED}, {4, RGT_EINTERNAL},   {720, RGT_EINTERNAL},   {12345, RGT_EINTERNAL}};
+  } meaning[] = {
+      {2, RGT_ENOMEM},         {46, RGT_ENODEVICE}, {100, RGT_ENODEVICE}, {101, RGT_ENODEVICE},   {34, RGT_ENODEVICE},
+      {803, RGT_ENODEVICE},    {1, RGT_EINVAL},     {201, RGT_EINVAL},    {400, RGT_EINVAL},      {900, RGT_EINVAL},
+      {907, RGT_EINVAL},       {700, RGT_ECRASH},   {702, RGT_ECRASH},    {709, RGT_ECRASH},      {710, RGT_ECRASH},
+      {714, RGT_ECRASH},       {715, RGT_ECRASH},   {716, RGT_ECRASH},    {717, RGT_ECRASH},      {718, RGT_ECRASH},
+      {719, RGT_ECRASH},       {214, RGT_ECRASH},   {999, RGT_ECRASH},    {701, RGT_EINFEASIBLE}, {912, RGT_EINFEASIBLE},
+      {801, RGT_EUNSUPPORTED}, {4, RGT_EINTERNAL},  {720, RGT_EINTERNAL}, {12345, RGT_EINTERNAL}};
   (void)state;
   assert_int_equal(open_driver(FAKE_DRIVER), RGT_OK);
   for (size_t i = 0; i < sizeof meaning / sizeof meaning[0]; i++) {
