@@ -258,13 +258,19 @@ static int shared_conflicts(sim_warp *w, const sim_insn *i, const sim_access *a,
 }
 
 static int in_flight(sim_warp *w, const sim_insn *i, const sim_access *a) {
-  SIM_EACH_LANE(lane, a->mask)
-  for (uint32_t k = 0; k < a->bytes; k++)
-    if (w->block->in_flight[a->offset[lane] + k]) {
-      sim__fault_at(w, i, SIM_FAULT_ASYNC_IN_FLIGHT, (int)lane, PTX_SHARED, a->offset[lane], a->bytes,
-                    "a copy to byte 0x%llx has not been waited for", (unsigned long long)(a->offset[lane] + k));
-      return -1;
-    }
+  const uint32_t words = a->bytes > 4 ? a->bytes / 4 : 1;
+  SIM_EACH_LANE(lane, a->mask) {
+    const unsigned char *flag = w->block->in_flight + a->offset[lane] / 4;
+    uint32_t any = 0;
+    if (words == 4)
+      memcpy(&any, flag, 4);
+    else
+      for (uint32_t k = 0; k < words; k++) any |= flag[k];
+    if (!any) continue;
+    sim__fault_at(w, i, SIM_FAULT_ASYNC_IN_FLIGHT, (int)lane, PTX_SHARED, a->offset[lane], a->bytes,
+                  "a copy to these bytes has not been waited for");
+    return -1;
+  }
   return 0;
 }
 

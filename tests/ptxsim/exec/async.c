@@ -25,7 +25,8 @@ void sim__copies_drop(sim_warp *w) {
 }
 
 static void fly(sim_block *b, uint32_t at, uint32_t bytes, int on) {
-  for (uint32_t k = 0; k < bytes; k++) b->in_flight[at + k] = (unsigned char)(b->in_flight[at + k] + (on ? 1 : -1));
+  unsigned char *flag = b->in_flight + at / 4;
+  for (uint32_t k = 0; k < bytes / 4; k++) flag[k] = (unsigned char)(flag[k] + (on ? 1 : -1));
   b->n_in_flight += on ? 1u : ~0u;
 }
 

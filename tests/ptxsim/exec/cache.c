@@ -6,69 +6,79 @@
 
 enum { WAYS = 16, LINE_SECTORS = 4 };
 
-typedef struct line {
-  uint64_t tag;         /* line number + 1; 0: empty */
-  uint32_t used;        /* when, within the cache's life */
-  uint8_t valid, dirty; /* a bit for each sector */
-} line;
+typedef struct set {
+  uint64_t tag[WAYS];               /* line number + 1; 0: empty */
+  uint64_t used[WAYS];              /* when, within the cache's life */
+  uint8_t valid[WAYS], dirty[WAYS]; /* a bit for each sector */
+  uint32_t last;                    /* the way that was used last */
+} set;
 
 struct sim_cache {
-  uint64_t sets;
-  uint32_t now;
-  line *lines;
+  uint64_t n_sets;
+  uint64_t now;
+  set *sets;
 };
 
 sim_cache *sim__cache_new(uint64_t bytes) {
   sim_cache *c = sim__alloc(sizeof *c);
-  c->sets = bytes / (WAYS * LINE_SECTORS * 32);
-  if (c->sets == 0) c->sets = 1;
-  c->lines = sim__alloc(c->sets * WAYS * sizeof *c->lines);
+  c->n_sets = bytes / (WAYS * LINE_SECTORS * 32);
+  if (c->n_sets == 0) c->n_sets = 1;
+  c->sets = sim__alloc(c->n_sets * sizeof *c->sets);
   return c;
 }
 
 void sim__cache_free(sim_cache *c) {
   if (!c) return;
-  free(c->lines);
+  free(c->sets);
   free(c);
 }
 
-static void evict(sim_machine *m, line *l) {
-  m->counters->dram_write_bytes += 32ull * (unsigned)__builtin_popcount(l->dirty);
-  l->tag = 0;
-  l->valid = l->dirty = 0;
+static void evict(sim_machine *m, set *s, uint32_t way) {
+  m->counters->dram_write_bytes += 32ull * (unsigned)__builtin_popcount(s->dirty[way]);
+  s->tag[way] = 0;
+  s->used[way] = 0;
+  s->valid[way] = s->dirty[way] = 0;
+}
+
+static uint32_t way_of(const set *s, uint64_t tag) {
+  uint32_t found = 0;
+  for (uint32_t k = 0; k < WAYS; k++) found |= (uint32_t)(s->tag[k] == tag) << k;
+  return found ? (uint32_t)__builtin_ctz(found) : WAYS;
+}
+
+static uint32_t oldest_way(const set *s) { /* empty ones were used at 0 */
+  uint32_t oldest = 0;
+  for (uint32_t k = 1; k < WAYS; k++)
+    if (s->used[k] < s->used[oldest]) oldest = k;
+  return oldest;
 }
 
 void sim__cache_sector(sim_machine *m, uint64_t sector, int write) {
   sim_cache *c = m->cache;
-  const uint64_t number = sector / LINE_SECTORS;
+  const uint64_t number = sector / LINE_SECTORS, tag = number + 1;
   const uint8_t bit = (uint8_t)(1u << (sector % LINE_SECTORS));
-  line *set = c->lines + (number ^ number >> 17) % c->sets * WAYS, *found = NULL, *oldest = set;
-  c->now++;
-  for (int k = 0; k < WAYS; k++) {
-    if (set[k].tag == number + 1) {
-      found = &set[k];
-      break;
-    }
-    if (set[k].tag == 0 || (oldest->tag != 0 && c->now - set[k].used > c->now - oldest->used)) oldest = &set[k];
+  set *s = &c->sets[(number ^ number >> 17) % c->n_sets];
+  uint32_t way = s->tag[s->last] == tag ? s->last : way_of(s, tag);
+  if (way == WAYS) {
+    way = oldest_way(s);
+    evict(m, s, way);
+    s->tag[way] = tag;
   }
-  if (!found) {
-    evict(m, oldest);
-    found = oldest;
-    found->tag = number + 1;
-  }
-  found->used = c->now;
-  if (found->valid & bit) {
+  s->last = way;
+  s->used[way] = ++c->now;
+  if (s->valid[way] & bit) {
     m->counters->l2_hit_sectors++;
   } else {
     m->counters->l2_miss_sectors++;
     if (!write) m->counters->dram_read_bytes += 32; /* a store fills its sector without reading it */
-    found->valid |= bit;
+    s->valid[way] |= bit;
   }
-  if (write) found->dirty |= bit;
+  if (write) s->dirty[way] |= bit;
 }
 
 void sim__cache_flush(sim_machine *m) {
   sim_cache *c = m->cache;
-  for (uint64_t k = 0; c && k < c->sets * WAYS; k++)
-    if (c->lines[k].tag) evict(m, &c->lines[k]);
+  for (uint64_t k = 0; c && k < c->n_sets; k++)
+    for (uint32_t way = 0; way < WAYS; way++)
+      if (c->sets[k].tag[way]) evict(m, &c->sets[k], way);
 }

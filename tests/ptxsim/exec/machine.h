@@ -119,7 +119,7 @@ typedef struct sim_block {
   uint32_t index[3];
   int n_warps, n_done, slot;
   sim_warp *warps;
-  unsigned char *shared, *shared_undefined, *in_flight; /* in_flight: copies on their way, for each byte */
+  unsigned char *shared, *shared_undefined, *in_flight; /* in_flight: copies on their way, for each 4 bytes */
   sim_shared_touch *touches;
   uint32_t n_in_flight;
   sim_barrier barriers[SIM_BARRIERS];

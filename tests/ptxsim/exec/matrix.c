@@ -22,28 +22,43 @@ static inline void places(uint32_t m, uint32_t l, int trans, uint32_t row[2], ui
   }
 }
 
+/* Eight rows of 16 bytes, one behind the other. */
+static void gather_rows(const unsigned char *data, const uint64_t *offset, uint16_t rows[8][8]) {
+  for (int r = 0; r < 8; r++) memcpy(rows[r], data + offset[r], 16);
+}
+
+static void spread(uint16_t rows[8][8], int trans, uint32_t *d) {
+  if (!trans) {
+    memcpy(d, rows, 128);
+    return;
+  }
+  for (uint32_t c = 0; c < 8; c++)
+    for (uint32_t t = 0; t < 4; t++) d[4 * c + t] = rows[2 * t][c] | (uint32_t)rows[2 * t + 1][c] << 16;
+}
+
+static void load_undefined(sim_warp *w, const sim_insn *i, const sim_access *a, uint32_t m) {
+  uint16_t rows[8][8];
+  uint64_t words[16], any = 0;
+  gather_rows(a->undefined, a->offset + 8 * m, rows);
+  memcpy(words, rows, sizeof words);
+  for (int k = 0; k < 16; k++) any |= words[k];
+  w->undef[i->o[m] / SIM_SLOT] = 0;
+  if (!any) return;
+  uint32_t bits[SIM_LANES];
+  spread(rows, i->op, bits);
+  for (int l = 0; l < SIM_LANES; l++) sim__set_undefined_bits(w, i->o[m], 0, l, bits[l]);
+}
+
 sim_step sim__step_ldmatrix(sim_warp *w, const sim_insn *i, uint32_t mask) {
   sim_access a;
   (void)mask;
   if (open_rows(w, i, &a, i->o[i->n_dst], SIM_READS) != 0 || sim__access_conflicts(w, i, &a, SIM_READS, NULL) != 0)
     return SIM_FAULTED;
   for (uint32_t m = 0; m < i->n_elements; m++) {
-    uint32_t *d = sim__u32(w, i->o[m]), any = 0;
-    for (uint32_t l = 0; l < SIM_LANES; l++) {
-      uint32_t row[2], byte[2];
-      uint16_t part[2], undefined[2] = {0, 0};
-      places(m, l, i->op, row, byte);
-      for (int k = 0; k < 2; k++) {
-        memcpy(&part[k], a.data + a.offset[row[k]] + byte[k], 2);
-        if (w->undef) memcpy(&undefined[k], a.undefined + a.offset[row[k]] + byte[k], 2);
-      }
-      d[l] = part[0] | (uint32_t)part[1] << 16;
-      if (!w->undef) continue;
-      const uint32_t bits = undefined[0] | (uint32_t)undefined[1] << 16;
-      sim__shadow32(w, i->o[m])[l] = bits;
-      any |= (uint32_t)(bits != 0) << l;
-    }
-    if (w->undef) w->undef[i->o[m] / SIM_SLOT] = any;
+    uint16_t rows[8][8];
+    gather_rows(a.data, a.offset + 8 * m, rows);
+    spread(rows, i->op, sim__u32(w, i->o[m]));
+    if (w->undef) load_undefined(w, i, &a, m);
   }
   w->machine->counters->shared_load_requests++;
   if (w->machine->checks & SIM_COUNT_BANKS) sim__count_banks(w->machine, &a);

@@ -120,7 +120,12 @@ static void whole(sim_warp *w, const sim_insn *i) {
 
 static void flow(sim_warp *w, const sim_insn *i) {
   const uint32_t n = (uint32_t)(i->n_src - i->n_dst) / 3, *src = i->o + i->n_dst; /* groups of k: A has 2n registers, B n */
-  uint32_t rows = 0, columns = 0, c_any = 0;
+  uint32_t rows = 0, columns = 0, any = 0;
+  for (uint32_t k = 0; k < i->n_src; k++) any |= w->undef[src[k] / SIM_SLOT];
+  if (!any) {
+    for (uint32_t r = 0; r < i->n_dst; r++) w->undef[i->o[r] / SIM_SLOT] = 0;
+    return;
+  }
   for (uint32_t j = 0; j < n; j++)
     for (uint32_t l = 0; l < SIM_LANES; l++) {
       rows |= (w->undef[src[2 * j] / SIM_SLOT] >> l & 1) << (l / 4);
@@ -129,12 +134,7 @@ static void flow(sim_warp *w, const sim_insn *i) {
     }
   uint64_t c_bits[4][SIM_LANES];
   for (uint32_t r = 0; r < i->n_dst; r++) {
-    c_any |= w->undef[src[3 * n + r] / SIM_SLOT];
     for (int l = 0; l < SIM_LANES; l++) c_bits[r][l] = sim__undefined_bits(w, src[3 * n + r], 0, l);
-  }
-  if (!(rows | columns | c_any)) {
-    for (uint32_t r = 0; r < i->n_dst; r++) w->undef[i->o[r] / SIM_SLOT] = 0;
-    return;
   }
   for (uint32_t r = 0; r < i->n_dst; r++)
     for (uint32_t l = 0; l < SIM_LANES; l++) {

@@ -39,38 +39,59 @@ void sim__count_sectors(sim_machine *m, const sim_access *a, int what) {
   }
 }
 
-/* Lanes of 8 bytes pass in two halves, of 16 bytes in four quarters; within each, lanes that want unlike words of a bank wait
+/* Units are what a lane wants, words at least; a group is the banks that a unit lies in. One pass serves a unit of each group.
+ */
+static uint32_t passes_of(const uint32_t *unit, uint32_t lanes, uint32_t groups) {
+  uint32_t taken = 0, collide = 0;
+  SIM_EACH_LANE(l, lanes) {
+    const uint32_t bit = 1u << (unit[l] % groups);
+    collide |= taken & bit;
+    taken |= bit;
+  }
+  if (!collide) return 1;
+  uint32_t most = 1;
+  SIM_EACH_LANE(group, collide) { /* of such a group: the distinct units */
+    uint32_t seen[SIM_LANES], n = 0;
+    SIM_EACH_LANE(l, lanes) {
+      if (unit[l] % groups != group) continue;
+      uint32_t s = 0;
+      while (s < n && seen[s] != unit[l]) s++;
+      if (s == n) seen[n++] = unit[l];
+    }
+    most = n > most ? n : most;
+  }
+  return most;
+}
+
+static uint32_t distinct_units(const uint32_t *unit, uint32_t lanes) {
+  uint32_t seen[SIM_LANES], n = 0;
+  SIM_EACH_LANE(l, lanes) {
+    if (n == 0 || unit[l] > seen[n - 1]) { /* mostly they rise */
+      seen[n++] = unit[l];
+      continue;
+    }
+    uint32_t s = 0;
+    while (s < n && seen[s] != unit[l]) s++;
+    if (s < n) continue;
+    for (s = n++; s > 0 && seen[s - 1] > unit[l]; s--) seen[s] = seen[s - 1];
+    seen[s] = unit[l];
+  }
+  return n;
+}
+
+/* Lanes of 8 bytes pass in two halves, of 16 bytes in four quarters; within each, lanes that want unlike units of a group wait
  * for one another. The least is what the same bytes need when nothing collides. */
 void sim__count_banks(sim_machine *m, const sim_access *a) {
-  const uint32_t words = a->bytes > 4 ? a->bytes / 4 : 1, lanes_of_pass = SIM_LANES / words;
-  uint64_t passes = 0;
-  for (uint32_t from = 0; from < SIM_LANES; from += lanes_of_pass) {
-    const uint32_t part = words == 1 ? a->mask : a->mask & (((1u << lanes_of_pass) - 1) << from);
-    if (!part) continue;
-    uint32_t count[32] = {0}, word_of[32][SIM_LANES], most = 1;
-    SIM_EACH_LANE(l, part)
-    for (uint32_t k = 0; k < words; k++) {
-      const uint32_t word = (uint32_t)(a->offset[l] / 4) + k, bank = word % 32;
-      uint32_t s = 0;
-      while (s < count[bank] && word_of[bank][s] != word) s++;
-      if (s < count[bank]) continue;
-      word_of[bank][count[bank]++] = word;
-      if (count[bank] > most) most = count[bank];
-    }
-    passes += most;
+  const uint32_t bytes = a->bytes < 4    ? 4
+                         : a->bytes > 16 ? 16
+                                         : a->bytes,
+                 shift = (uint32_t)__builtin_ctz(bytes), groups = 128 / bytes;
+  const uint32_t pass = groups == 32 ? SIM_ALL : (1u << groups) - 1;
+  uint32_t unit[SIM_LANES];
+  for (int l = 0; l < SIM_LANES; l++) unit[l] = (uint32_t)(a->offset[l] >> shift);
+  for (uint32_t from = 0; from < SIM_LANES; from += groups) {
+    const uint32_t part = a->mask & (pass << from);
+    if (part) m->counters->shared_passes += passes_of(unit, part, groups);
   }
-  uint64_t unlike = 0;
-  { /* distinct words of all lanes */
-    uint32_t seen[SIM_LANES * 4], n = 0;
-    SIM_EACH_LANE(l, a->mask)
-    for (uint32_t k = 0; k < words; k++) {
-      const uint32_t word = (uint32_t)(a->offset[l] / 4) + k;
-      uint32_t s = n;
-      while (s > 0 && seen[s - 1] != word) s--;
-      if (s == 0 && n < SIM_LANES * 4) seen[n++] = word;
-    }
-    unlike = n;
-  }
-  m->counters->shared_passes += passes;
-  m->counters->shared_passes_least += unlike ? (unlike + 31) / 32 : 1;
+  m->counters->shared_passes_least += (distinct_units(unit, a->mask) + groups - 1) / groups;
 }

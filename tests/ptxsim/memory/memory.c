@@ -71,7 +71,7 @@ uint64_t sim_memory_alloc(sim_memory *memory, uint64_t bytes) {
   memset(r->data, 0xFF, bytes + 64);
   memset(r->undefined, 0xFF, bytes + 64);
   r->a = (sim_allocation){.base = memory->next, .bytes = bytes, .state = SIM_LIVE};
-  r->touch_shift = 2;
+  r->touch_shift = 4;
   memory->next += (bytes + ALIGN - 1) / ALIGN * ALIGN + GAP;
   memory->used += bytes;
   insert(memory, r);
@@ -115,7 +115,7 @@ int sim_memory_map(sim_memory *memory, void *host, uint64_t bytes) {
   r->a = (sim_allocation){.base = base, .bytes = bytes, .state = SIM_LIVE};
   r->data = host;
   r->mapped = 1;
-  r->touch_shift = 2;
+  r->touch_shift = 4;
   insert(memory, r);
   return 0;
 }

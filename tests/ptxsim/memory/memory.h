@@ -4,7 +4,7 @@
 
 #include "sim.h"
 
-/* Who touched a granule of 1, 2 or 4 bytes in this launch; 0: nobody. time << 32 | stamp << 24 | block. */
+/* Who touched a granule of 1 to 16 bytes, the narrowest access, in this launch; 0: nobody. time << 32 | stamp << 24 | block. */
 typedef struct sim_touch {
   uint64_t writer, reader;
 } sim_touch;
@@ -32,7 +32,7 @@ struct sim_memory {
 
 /* The range that holds the address, live or freed, or NULL. */
 sim_range *sim__memory_range(const sim_memory *memory, uint64_t address);
-/* The touches of a range, ready for the launch `serial` and accesses of `bytes` (1, 2, 4 or more). */
+/* The touches of a range, ready for the launch `serial` and accesses of `bytes`. */
 void sim__range_touches(sim_range *range, uint64_t serial, unsigned bytes);
 void sim__range_sectors(sim_range *range, uint64_t serial);
 

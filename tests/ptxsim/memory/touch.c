@@ -9,7 +9,7 @@
 enum { STAMPS = 250 };
 
 static size_t granules(const sim_range *r) {
-  return (size_t)((r->a.bytes + 3) >> 2 << (2 - r->touch_shift)) + 64;
+  return (size_t)((r->a.bytes + 15) / 16 << (4 - r->touch_shift)) + 64;
 }
 
 /* A narrower access than any before: each granule becomes several, with the same history. */
@@ -25,7 +25,7 @@ static void split(sim_range *r, int shift) {
 }
 
 void sim__range_touches(sim_range *r, uint64_t serial, unsigned bytes) {
-  const int shift = bytes == 1 ? 0 : bytes == 2 ? 1 : 2;
+  const int shift = bytes >= 16 ? 4 : __builtin_ctz(bytes);
   if (shift < r->touch_shift) split(r, shift);
   if (!r->touch) {
     r->touch = sim__alloc(granules(r) * sizeof *r->touch);

@@ -275,7 +275,7 @@ static int decode_kernel(ptx_decoder *d, const ptx_function *entry) {
   d->n_code = d->n_calls = 0;
   d->f->function = entry;
   d->f->facts.dynamic_shared_align = 1;
-  d->f->shared_granule = 2;
+  d->f->shared_granule = 4;
   reach(d, entry, &room);
   d->f->routines = sim__alloc((size_t)d->n_reachable * sizeof *d->f->routines);
   d->f->n_routines = d->n_reachable;

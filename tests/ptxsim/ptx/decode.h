@@ -50,7 +50,8 @@ int ptx__dest_any(ptx_decoder *d, const ptx_operand *o, int *bits, uint32_t *ref
 uint32_t ptx__constant(ptx_decoder *d, int bits, uint64_t value);
 uint32_t ptx__constant_of(ptx_decoder *d, sim_constant c);
 uint32_t ptx__temporary(ptx_decoder *d, int bits); /* 1, 32 or 64 */
-int ptx__atomic_type(ptx_type t);                  /* SIM_T_..., or -1 */
+void ptx__note_shared_width(ptx_decoder *d, int space, int bytes);
+int ptx__atomic_type(ptx_type t); /* SIM_T_..., or -1 */
 int ptx__ref_class(const ptx_decoder *d, uint32_t ref);
 int ptx__address(ptx_decoder *d, const ptx_operand *o, int space, uint32_t *ref); /* sets address_kind and offset */
 /* A 16- or 32-bit number that must be known here. */

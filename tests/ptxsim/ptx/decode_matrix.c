@@ -36,7 +36,6 @@ static int decode_ldmatrix(ptx_decoder *d) {
   d->insn.n_elements = (uint8_t)n;
   d->insn.element_bytes = 16;
   d->insn.op = (uint8_t)trans;
-  if (store && trans && d->f->shared_granule > 1) d->f->shared_granule = 1;
   if (!store)
     for (int k = 0; k < n; k++) ptx__add_dst(d, refs[k]);
   ptx__add_src(d, address);

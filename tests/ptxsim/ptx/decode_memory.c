@@ -74,6 +74,12 @@ static int memory_type(ptx_decoder *d, ptx_type *type) {
   return 0;
 }
 
+/* Races are told apart by the narrowest access that the kernel has: 1 to 16 bytes. */
+void ptx__note_shared_width(ptx_decoder *d, int space, int bytes) {
+  const int shift = bytes >= 16 ? 4 : bytes >= 8 ? 3 : bytes >= 4 ? 2 : bytes >= 2 ? 1 : 0;
+  if ((space == PTX_SHARED || space == PTX_GENERIC) && shift < d->f->shared_granule) d->f->shared_granule = shift;
+}
+
 static int decode_ld(ptx_decoder *d) {
   const ptx_operand *o = d->s->operands, *list = NULL;
   const int space = take_space(d), order = take_order(d);
@@ -99,17 +105,13 @@ static int decode_ld(ptx_decoder *d) {
   i->n_elements = (uint8_t)n;
   i->element_bytes = (uint8_t)(type.bits / 8);
   i->sign = type.base == PTX_SIGNED;
+  ptx__note_shared_width(d, space, i->element_bytes * n);
   i->bits = (uint8_t)bits;
   ptx__set_step(d, i->address_kind == SIM_A_CONST ? sim__step_load_param : sim__step_load, SIM_STEP, SIM_C_MEMORY);
   for (int k = 0; k < n; k++) ptx__add_dst(d, refs[k]);
   ptx__add_src(d, address);
   ptx__emit(d);
   return 0;
-}
-
-static void note_shared_width(ptx_decoder *d, int space, int bytes) {
-  const int shift = bytes == 1 ? 0 : bytes == 2 ? 1 : 2;
-  if ((space == PTX_SHARED || space == PTX_GENERIC) && shift < d->f->shared_granule) d->f->shared_granule = shift;
 }
 
 static int decode_st(ptx_decoder *d) {
@@ -135,7 +137,7 @@ static int decode_st(ptx_decoder *d) {
   i->order = (uint8_t)order;
   i->n_elements = (uint8_t)n;
   i->element_bytes = (uint8_t)(type.bits / 8);
-  note_shared_width(d, space, i->element_bytes * n);
+  ptx__note_shared_width(d, space, i->element_bytes * n);
   ptx__set_step(d, sim__step_store, SIM_STEP, SIM_C_MEMORY);
   ptx__add_src(d, address);
   for (int k = 0; k < n; k++) ptx__add_src(d, refs[k]);
@@ -210,7 +212,7 @@ static int decode_atom(ptx_decoder *d) {
   i->n_elements = 1;
   i->element_bytes = (uint8_t)(type.bits / 8);
   i->bits = (uint8_t)type.bits;
-  note_shared_width(d, space, i->element_bytes);
+  ptx__note_shared_width(d, space, i->element_bytes);
   ptx__set_step(d, sim__step_atomic, SIM_STEP, SIM_C_ATOMIC);
   if (!red) ptx__add_dst(d, dst);
   ptx__add_src(d, address);
@@ -333,6 +335,7 @@ static int decode_cp(ptx_decoder *d) {
   i->extra = (uint32_t)to_offset;
   i->element_bytes = (uint8_t)n;
   i->n_elements = 1;
+  ptx__note_shared_width(d, PTX_SHARED, (int)n);
   ptx__set_step(d, sim__step_cp_async, SIM_STEP, SIM_C_MEMORY);
   ptx__add_src(d, to);
   ptx__add_src(d, from);

@@ -192,8 +192,10 @@ static int parse_function(ptx_parser *p, int is_entry) {
   p->function = f;
   p->source_line = p->source_file = 0;
   p->scope = f->scope = ptx__scope_new(p, m->scope);
-  if (m->last_function) m->last_function->next = f;
-  else m->functions = f;
+  if (m->last_function)
+    m->last_function->next = f;
+  else
+    m->functions = f;
   m->last_function = f;
   if (!is_entry && ptx__is(p, '(') && parse_params(p, &f->results, &f->n_results) != 0) return -1;
   if (p->token.kind != PTX_WORD) return ptx__fail(p, "a function's name is missing");

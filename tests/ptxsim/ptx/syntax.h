@@ -144,7 +144,7 @@ typedef struct ptx_module {
   size_t text_bytes;
   int version, target, suffix;
   ptx_function *functions, *last_function; /* in the order of the text */
-  ptx_var *vars; /* .global and .const, in order */
+  ptx_var *vars;                           /* .global and .const, in order */
   ptx_scope *scope;
   ptx_source_file *files;
   uint32_t shared_bytes, dynamic_align; /* of module-scope .shared */
