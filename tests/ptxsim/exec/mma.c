@@ -3,10 +3,9 @@
  * With g = lane / 4 and t = lane % 4, a lane holds of D and C (g, 2t), (g, 2t+1), (g+8, 2t), (g+8, 2t+1); of A, for each 8
  * (16-bit), 4 (tf32) or 16 (8-bit) columns, a register of row g and one of row g+8; of B a register for the same k's of column
  * g. Products are exact and are added in f32; the order is this file's own, since tensor cores document none. */
-#include "exec/machine.h"
-#include "exec/number.h"
+#include "exec/mma_rows.h"
 
-enum { ROWS = 16, COLUMNS = 8, MOST_K = 32 };
+enum { ROWS = SIM_MMA_ROWS, COLUMNS = SIM_MMA_COLUMNS, MOST_K = 32 };
 
 /* k of element e of register j of A's and B's lane t; `per` elements in a register. Registers of A alternate rows g and g + 8.
  */
@@ -14,76 +13,67 @@ static inline uint32_t k_of(uint32_t t, uint32_t group, uint32_t e, uint32_t per
   return group * 4 * per + per * t + e;
 }
 
-typedef struct tile {
-  float a[MOST_K][ROWS], b[MOST_K][COLUMNS];
-  float d[COLUMNS][ROWS];
-} tile;
-
-static inline float element(uint32_t u, uint32_t e, int kind) {
-  if (kind == SIM_MMA_F16) return sim__f16_to_f32((uint16_t)(u >> (16 * e)));
-  if (kind == SIM_MMA_BF16) return sim__bf16_to_f32((uint16_t)(u >> (16 * e)));
-  return sim__f32_of_bits(u & ~0x1FFFu); /* tf32: the low bits are not looked at */
-}
-
-static void load_ab(const sim_warp *w, const sim_insn *i, tile *x) {
-  const int kind = i->type;
-  const uint32_t per = kind == SIM_MMA_TF32 ? 1 : 2, n = i->n_elements / (4 * per);
-  const uint32_t *src = i->o + i->n_dst;
+/* f16 and bf16: k = 8 j + 2 t + half. */
+static void load_halves(const sim_warp *w, const sim_insn *i, sim_tile *x) {
+  const uint32_t n = i->n_elements / 8, *src = i->o + i->n_dst;
   for (uint32_t j = 0; j < n; j++) {
-    const uint32_t *a0 = sim__u32(w, src[2 * j]), *a1 = sim__u32(w, src[2 * j + 1]), *b = sim__u32(w, src[2 * n + j]);
-    for (uint32_t e = 0; e < per; e++) {
-      float fa0[SIM_LANES], fa1[SIM_LANES], fb[SIM_LANES];
-      for (uint32_t l = 0; l < SIM_LANES; l++) {
-        fa0[l] = element(a0[l], e, kind);
-        fa1[l] = element(a1[l], e, kind);
-        fb[l] = element(b[l], e, kind);
-      }
-      for (uint32_t l = 0; l < SIM_LANES; l++) {
-        const uint32_t k = k_of(l % 4, j, e, per);
-        x->a[k][l / 4] = fa0[l];
-        x->a[k][l / 4 + 8] = fa1[l];
-        x->b[k][l / 4] = fb[l];
+    uint32_t rows[4][ROWS];
+    float pair[2][ROWS];
+    sim__rows_of(sim__u32(w, src[2 * j]), sim__u32(w, src[2 * j + 1]), rows);
+    for (uint32_t t = 0; t < 4; t++) sim__halves(rows[t], i->type, x->a[8 * j + 2 * t], x->a[8 * j + 2 * t + 1]);
+    const uint32_t *b = sim__u32(w, src[2 * n + j]);
+    for (uint32_t from = 0; from < SIM_LANES; from += 16) {
+      sim__halves(b + from, i->type, pair[0], pair[1]);
+      for (uint32_t l = 0; l < 16; l++) {
+        const uint32_t t = l % 4, column = (from + l) / 4;
+        x->b[8 * j + 2 * t][column] = pair[0][l];
+        x->b[8 * j + 2 * t + 1][column] = pair[1][l];
       }
     }
   }
 }
 
-static inline void multiply(tile *x, uint32_t k) {
-  for (uint32_t n = 0; n < COLUMNS; n++) {
-    float sum[ROWS];
-    for (uint32_t m = 0; m < ROWS; m++) sum[m] = x->d[n][m];
-    for (uint32_t c = 0; c < k; c++) {
-      const float b = x->b[c][n];
-      for (uint32_t m = 0; m < ROWS; m++) sum[m] = __builtin_fmaf(x->a[c][m], b, sum[m]);
-    }
-    for (uint32_t m = 0; m < ROWS; m++) x->d[n][m] = sum[m];
+/* tf32: k = 4 j + t; the low bits are not looked at. */
+static void load_tf32(const sim_warp *w, const sim_insn *i, sim_tile *x) {
+  const uint32_t n = i->n_elements / 4, *src = i->o + i->n_dst;
+  for (uint32_t j = 0; j < n; j++) {
+    uint32_t rows[4][ROWS];
+    sim__rows_of(sim__u32(w, src[2 * j]), sim__u32(w, src[2 * j + 1]), rows);
+    for (uint32_t t = 0; t < 4; t++)
+      for (uint32_t m = 0; m < ROWS; m++) x->a[4 * j + t][m] = sim__f32_of_bits(rows[t][m] & ~0x1FFFu);
+    const uint32_t *b = sim__u32(w, src[2 * n + j]);
+    for (uint32_t l = 0; l < SIM_LANES; l++) x->b[4 * j + l % 4][l / 4] = sim__f32_of_bits(b[l] & ~0x1FFFu);
   }
 }
 
-static void load_c(const sim_warp *w, const sim_insn *i, uint32_t first, tile *x) {
-  for (uint32_t r = 0; r < 2; r++) /* rows g, then g + 8 */
-    for (uint32_t h = 0; h < 2; h++)
-      for (uint32_t l = 0; l < SIM_LANES; l++) {
-        float c;
-        if (i->op)
-          c = sim__f16_to_f32((uint16_t)(sim__u32(w, i->o[first + r])[l] >> (16 * h)));
-        else
-          c = sim__f32_of_bits(sim__u32(w, i->o[first + 2 * r + h])[l]);
-        x->d[2 * (l % 4) + h][l / 4 + 8 * r] = c;
-      }
+/* Columns 2t and 2t + 1; in f16 they are the halves of one register. */
+static void load_c(const sim_warp *w, const sim_insn *i, uint32_t first, sim_tile *x) {
+  uint32_t rows[4][ROWS];
+  if (i->op) {
+    sim__rows_of(sim__u32(w, i->o[first]), sim__u32(w, i->o[first + 1]), rows);
+    for (uint32_t t = 0; t < 4; t++) sim__halves(rows[t], SIM_MMA_F16, x->d[2 * t], x->d[2 * t + 1]);
+    return;
+  }
+  for (uint32_t h = 0; h < 2; h++) {
+    sim__rows_of(sim__u32(w, i->o[first + h]), sim__u32(w, i->o[first + 2 + h]), rows);
+    for (uint32_t t = 0; t < 4; t++) memcpy(x->d[2 * t + h], rows[t], sizeof rows[t]);
+  }
 }
 
-static void store_d(sim_warp *w, const sim_insn *i, const tile *x) {
-  for (uint32_t r = 0; r < 2; r++)
-    for (uint32_t l = 0; l < SIM_LANES; l++) {
-      const float d0 = x->d[2 * (l % 4)][l / 4 + 8 * r], d1 = x->d[2 * (l % 4) + 1][l / 4 + 8 * r];
-      if (i->op) {
-        sim__u32(w, i->o[r])[l] = sim__f32_to_f16(d0) | (uint32_t)sim__f32_to_f16(d1) << 16;
-      } else {
-        sim__u32(w, i->o[2 * r])[l] = sim__bits_of_f32(sim__canonical_f32(d0));
-        sim__u32(w, i->o[2 * r + 1])[l] = sim__bits_of_f32(sim__canonical_f32(d1));
-      }
-    }
+static void store_d(sim_warp *w, const sim_insn *i, const sim_tile *x) {
+  uint32_t rows[4][ROWS];
+  if (i->op) {
+    for (uint32_t t = 0; t < 4; t++)
+      for (uint32_t m = 0; m < ROWS; m++)
+        rows[t][m] = sim__f32_to_f16(x->d[2 * t][m]) | (uint32_t)sim__f32_to_f16(x->d[2 * t + 1][m]) << 16;
+    sim__rows_to(rows, sim__u32(w, i->o[0]), sim__u32(w, i->o[1]));
+    return;
+  }
+  for (uint32_t h = 0; h < 2; h++) {
+    for (uint32_t t = 0; t < 4; t++)
+      for (uint32_t m = 0; m < ROWS; m++) rows[t][m] = sim__bits_of_f32(sim__canonical_f32(x->d[2 * t + h][m]));
+    sim__rows_to(rows, sim__u32(w, i->o[h]), sim__u32(w, i->o[2 + h]));
+  }
 }
 
 /* ---- bytes
@@ -151,7 +141,7 @@ static void flow(sim_warp *w, const sim_insn *i) {
 }
 
 sim_step sim__step_mma(sim_warp *w, const sim_insn *i, uint32_t mask) {
-  tile x;
+  sim_tile x;
   (void)mask;
   if (w->undef) flow(w, i);
   w->machine->counters->flop_mma += 2ull * ROWS * COLUMNS * i->n_elements;
@@ -159,9 +149,12 @@ sim_step sim__step_mma(sim_warp *w, const sim_insn *i, uint32_t mask) {
     whole(w, i);
     return SIM_NEXT;
   }
-  load_ab(w, i, &x);
+  if (i->type == SIM_MMA_TF32)
+    load_tf32(w, i, &x);
+  else
+    load_halves(w, i, &x);
   load_c(w, i, i->n_src, &x); /* the last n_dst sources */
-  multiply(&x, i->n_elements);
+  sim__multiply(&x, i->n_elements);
   store_d(w, i, &x);
   return SIM_NEXT;
 }
