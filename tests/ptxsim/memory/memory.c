@@ -7,12 +7,15 @@
 
 enum { ALIGN = 256, GAP = 4096 };
 #define FIRST_ADDRESS ((uint64_t)1 << 41)
+enum { N_PLACES = 16 }; /* that memories take in turn, below the host's addresses */
 
+/* Each memory begins elsewhere, so that an address of another context is found out. */
 sim_memory *sim_memory_new(int64_t limit_bytes) {
+  static uint64_t n_made;
   sim_memory *memory = calloc(1, sizeof *memory);
   if (!memory) return NULL;
   memory->limit = (uint64_t)limit_bytes;
-  memory->next = FIRST_ADDRESS;
+  memory->next = FIRST_ADDRESS * (1 + n_made++ % N_PLACES);
   return memory;
 }
 

@@ -223,6 +223,7 @@ static void two_contexts(void **state) {
   unsigned value = 1;
   void *pointers[] = {&p, &value};
   MUST(cu.cuCtxCreate_v4(&second, NULL, 0, 0));
+  assert_true(sim_buffer(4) != p);
   FAILS(CUDA_ERROR_INVALID_HANDLE, cu.cuLaunchKernel(put, 1, 1, 1, 1, 1, 1, 0, NULL, pointers, NULL));
   sim_expect_report("another context");
   FAILS(CUDA_ERROR_INVALID_HANDLE, cu.cuEventRecord(event, NULL));
