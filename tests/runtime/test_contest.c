@@ -342,6 +342,21 @@ static void test_default_invalid(void **state) {
   }
 }
 
+/* A worker whose child died of the default says so in its outcome. */
+static void test_default_crashes(void **state) {
+  (void)state;
+  static const int times[] = {5, 6};
+  worker.invalid = baseline;
+  open_contest(2, times, 1);
+  baseline->outcome = RGT_TRIAL_CRASHED;
+  snprintf(baseline->text, sizeof baseline->text, "plain");
+  snprintf(baseline->reason, sizeof baseline->reason, "SIGSEGV in timing");
+  assert_int_equal(rgt__contest_rounds(&contest, 1, 0, NULL, NULL, &err), RGT_ECRASH);
+  assert_string_equal(err.text, "the default variant plain: SIGSEGV in timing");
+  assert_int_equal(contest.n_baseline, 0);
+  baseline->outcome = RGT_TRIAL_OK;
+}
+
 static void test_worker_fails(void **state) {
   (void)state;
   static const int times[] = {5, 6};
@@ -503,6 +518,7 @@ int main(void) {
                                      TEST(test_unusable),
                                      TEST(test_unusable_later),
                                      TEST(test_default_invalid),
+                                     TEST(test_default_crashes),
                                      TEST(test_worker_fails),
                                      TEST(test_stop),
                                      TEST(test_drop),
