@@ -38,23 +38,23 @@ static const planted faults[] = {
     {2, "runs an illegal instruction", "crashed", {"SIGILL in verification", "SIGTRAP in verification"}},
     {3, "divides by zero", "crashed", {"SIGFPE in verification"}},
     {4, "aborts", "crashed", {"SIGABRT in verification"}},
-    {5, "loops for ever", "timed_out", {"still running after 1 s in verification"}},
+    {5, "loops for ever", "timed_out", {"still running after 2 s in verification"}},
     {6, "exits with status 0", "crashed", {"exit status"}},
     {7, "closes every descriptor", "crashed", {"it closed its connection in verification", "exit status", "SIG"}},
     {8, "kills its process group", "crashed", {"SIGKILL in verification"}},
     {9, "writes one element past a row", "wrong", {"canary", "column", "written"}},
     {10, "writes 1 MiB past y", "crashed", {"SIGSEGV in verification", "SIGBUS in verification"}},
     {11, "reads 8 KiB past w1", "crashed", {"SIGSEGV in verification", "SIGBUS in verification"}},
-    {12, "takes memory without end", "crashed", {"took over 256 MiB of memory in verification", "SIG"}},
+    {12, "takes memory without end", "crashed", {"took over 128 MiB of memory in verification", "SIG"}},
     {13, "is wrong by 1", "wrong", {"bound", "is "}},
     {14, "overflows the stack", "crashed", {"SIGSEGV in verification"}},
     {15, "crashes in timing, verified right", "crashed", {"SIGSEGV in timing"}},
-    {16, "hangs in timing, verified right", "timed_out", {"still running after 1 s in timing"}},
+    {16, "hangs in timing, verified right", "timed_out", {"still running after 2 s in timing"}},
     {17, "exits when it is loaded", "crashed", {"exit status 3 in loading", "exit status"}},
     {18, "smashes the heap", "crashed", {"in verification"}},
     {19, "kills itself", "crashed", {"SIGKILL in verification"}},
-    {20, "sleeps for ever", "timed_out", {"still running after 1 s in verification"}},
-    {21, "stops itself", "timed_out", {"still running after 1 s in verification"}},
+    {20, "sleeps for ever", "timed_out", {"still running after 2 s in verification"}},
+    {21, "stops itself", "timed_out", {"still running after 2 s in verification"}},
     {22, "reads 64 KiB before x", "crashed", {"SIGSEGV in verification", "SIGBUS in verification"}},
     {23, "its compiler hangs", "timed_out", {"still compiling after 4 s"}},
     {24, "its compiler crashes", "compile_error", {"was ended by SIGSEGV"}},
@@ -245,9 +245,9 @@ static void every_planted_fault_is_an_outcome(void **state) {
   rgt_tune_result r;
   rgt_tune_options o;
   (void)state;
-  setenv("RAGTUNE_RUN_LIMIT_S", "1", 1);
+  setenv("RAGTUNE_RUN_LIMIT_S", "2", 1);
   setenv("RAGTUNE_COMPILE_LIMIT_S", "4", 1);
-  setenv("RAGTUNE_MEMORY_LIMIT_MIB", "256", 1);
+  setenv("RAGTUNE_MEMORY_LIMIT_MIB", "128", 1);
   for (int round = 0; round < rounds; round++) {
     snprintf(f.cache, sizeof f.cache, "%s/cache-%d", f.s.folder, round);
     rgt_op *op = begin("{}", &o);
