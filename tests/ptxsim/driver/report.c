@@ -23,24 +23,25 @@ static void keep(const char *text) {
   write_line(text);
 }
 
-void sim_report_misuse(const char *format, ...) {
+static void count_and_keep(uint64_t *count, const char *format, va_list args) {
   char text[1024];
-  va_list args;
-  va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  counts.misuses++;
+  ++*count;
   keep(text);
 }
 
-void sim_report_finding(const char *format, ...) {
-  char text[1024];
+void sim_report_misuse(const char *format, ...) {
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  count_and_keep(&counts.misuses, format, args);
   va_end(args);
-  counts.findings++;
-  keep(text);
+}
+
+void sim_report_finding(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  count_and_keep(&counts.findings, format, args);
+  va_end(args);
 }
 
 void sim_report_fault(const char *text) {
