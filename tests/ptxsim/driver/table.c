@@ -28,9 +28,10 @@ static void print_kernel(const ptxsim_launches *k, void *user) {
                  (double)k->time_ps * 1e-6 / (double)k->n_launches);
   sim_report_say("  block of %d threads, %d registers%s, %d blocks an SM", k->threads, k->registers,
                  k->registers_from_cubin ? " (cubin)" : " (estimated: no cubin was seen)", k->blocks_per_sm);
-  sim_report_say("  lanes active %.1f of 32, branches that split a warp %.1f %%, bank passes %.2f times the least",
-                 ratio(c->thread_inst_executed, c->inst_executed), 100 * ratio(c->branches_divergent, c->branches),
-                 ratio(c->shared_passes, c->shared_passes_least));
+  sim_report_say("  lanes active %.1f of 32, branches that split a warp %.1f %%",
+                 ratio(c->thread_inst_executed, c->inst_executed), 100 * ratio(c->branches_divergent, c->branches));
+  if (c->shared_passes_least > 0)
+    sim_report_say("  passes over the banks %.2f times the least", ratio(c->shared_passes, c->shared_passes_least));
   sim_report_say(
       "  bytes asked for in a 32-byte sector: loads %.1f, stores %.1f; sectors asked for %.2f times the distinct ones",
       ratio(c->global_load_bytes, c->global_load_sectors), ratio(c->global_store_bytes, c->global_store_sectors),
