@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,21 +38,35 @@ static int usage(void) {
   return 2;
 }
 
+/* The terminal's interrupt is the parent's to decide. What ends a candidate reaches the parent as it is, without the report of
+ * a sanitizer that this program may be built with. */
+static void set_signals(void) {
+  static const int plain[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+  signal(SIGINT, SIG_IGN);
+  for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) signal(plain[i], SIG_DFL);
+}
+
+/* Started as the library starts it: a socket, and a folder of our own making, which will be removed with what is in it. */
+static int is_started_rightly(int argc, char **argv) {
+  struct stat st;
+  const char *name = argc == 3 ? strrchr(argv[2], '/') : NULL;
+  return name && strcmp(argv[1], "--serve") == 0 && strncmp(name, "/ragtune-", 9) == 0 &&
+         fstat(RGT_WORKER_SOCKET_FD, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
 int main(int argc, char **argv) {
   pthread_t thread;
   if (argc == 2 && strcmp(argv[1], "--version") == 0) {
     puts("ragtune-worker " RGT_VERSION);
     return 0;
   }
-  if (argc != 3 || strcmp(argv[1], "--serve") != 0) return usage();
+  if (!is_started_rightly(argc, argv)) return usage();
   scratch = argv[2];
   rgt__worker_journal *journal = rgt__worker_journal_open(RGT_WORKER_JOURNAL_FD);
   if (!journal) return usage();
   close(RGT_WORKER_JOURNAL_FD);
-  close_range(RGT_WORKER_SOCKET_FD + 1, ~0U, 0);                         /* what the host left open */
-  signal(SIGINT, SIG_IGN);                                               /* the terminal's: the parent decides */
-  static const int plain[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}; /* the parent wants them as they are, without a */
-  for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) signal(plain[i], SIG_DFL); /* sanitizer's report */
+  close_range(RGT_WORKER_SOCKET_FD + 1, ~0U, 0); /* what the host left open */
+  set_signals();
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
   if (pthread_create(&thread, NULL, wait_for_parent, NULL) != 0) return 1;
   int status = rgt__worker_serve(RGT_WORKER_SOCKET_FD, journal);
