@@ -14,7 +14,7 @@ int sim__access_addresses(sim_warp *w, const sim_insn *i, uint32_t mask, uint32_
     for (int l = 0; l < SIM_LANES; l++) address[l] = r[l] + (uint64_t)offset;
   } else {
     const uint32_t *r = sim__u32(w, ref);
-    for (int l = 0; l < SIM_LANES; l++) address[l] = r[l] + (uint64_t)offset;
+    for (int l = 0; l < SIM_LANES; l++) address[l] = r[l] + (uint32_t)offset; /* in 32 bits, which may wrap */
   }
   return 0;
 }

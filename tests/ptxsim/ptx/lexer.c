@@ -118,11 +118,12 @@ static ptx_token take_number(ptx_lexer *x) {
   return (ptx_token){.kind = PTX_INT, .line = x->line, .value = value};
 }
 
-/* Words begin with a letter or a dot before a letter. "::" joins parts, as in .shared::cta. */
+/* Words begin with a letter or a dot before a letter. "::" joins parts, as in .shared::cta; ".reg.b16" is two directives. */
 static ptx_token take_word(ptx_lexer *x) {
   const char *from = x->at;
   while (x->at < x->end) {
     const char c = *x->at;
+    if (c == '.' && *from == '.' && x->at > from) break;
     if (c == ':' && x->at + 2 < x->end && x->at[1] == ':' && (is_letter(x->at[2]) || is_digit(x->at[2])))
       x->at += 2;
     else if (is_letter(c) || is_digit(c) || c == '.')

@@ -27,6 +27,14 @@ static void means(const char *outside, const char *body, uint32_t wanted) {
 
 static void forms(void **state) {
   (void)state;
+  /* addresses of 32 bits wrap */
+  means(
+      "",
+      ".shared .align 4 .b8 s[8]; mov.u32 %r1, s; sub.u32 %r1, %r1, 64; st.shared.u32 [%r1+68], 21; ld.shared.u32 %r2, [s+4]; "
+      "st.global.u32 [%d1], %r2;",
+      21);
+  means("", "{.reg.b16 a, b; .reg.b32 c; mov.b32 %r1, 7; mov.b32 {a, b}, %r1; mov.b32 c, {a, a}; st.global.u32 [%d1], c;}",
+        0x70007);
   means("", "mov.u32 %r1, 0x10U; st.global.u32 [%d1], %r1;", 16);
   means("", "mov.u32 %r1, 010; st.global.u32 [%d1], %r1;", 8);
   means("", "mov.u32 %r1, 0b101; st.global.u32 [%d1], %r1;", 5);
