@@ -10,11 +10,12 @@ trap 'rm -r "$scratch"' EXIT
 export RAGTUNE_CACHE="$scratch/cache" RAGTUNE_DB="$scratch/tuned.db" RAGTUNE_LIBCUDA="$libcuda" XDG_DATA_HOME="$scratch"
 unset RAGTUNE_MODE RAGTUNE_TEMPLATES RAGTUNE_DEVICE PTXSIM_CHECKS PTXSIM_SEED PTXSIM_REPORT PTXSIM_DEVICES PTXSIM_PROFILE
 export PTXSIM_LOG="$scratch/log"
+export RAGTUNE_RUN_LIMIT_S=300 RAGTUNE_COMPILE_LIMIT_S=300 # the sanitizers' builds on a busy machine
 
 tune() { # FILE OPTION...
   out=$1
   shift
-  "$ragtune" --in 10 --hidden 20 --groups 3 --rows 8,64 "$@" >"$scratch/$out" 2>"$scratch/$out.err"
+  "$ragtune" --in 10 --hidden 20 --groups 3 --rows 8,64 --budget 600 "$@" >"$scratch/$out" 2>"$scratch/$out.err"
 }
 
 failed='' passed=0
