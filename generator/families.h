@@ -17,11 +17,18 @@ typedef struct rgt__family_entry {
   int n_files;
 } rgt__family_entry;
 
+typedef struct rgt__family_fault {
+  char device[8], name[RGT_NAME_MAX];
+  char text[700];
+} rgt__family_fault;
+
 struct rgt__families {
   const rgt__sources *sources;
   rgt__lua *lua;
   int n;
   rgt__family_entry *entries;
+  rgt__family_fault *faults; /* one for each source at most */
+  int n_faults;
   const rgt__family_entry *current;                      /* whose Lua runs: shared and include look among its files */
   const rgt__source_file *running[RGT_SHARED_DEPTH_MAX]; /* shared files that are being run, one inside the other */
   int n_running;

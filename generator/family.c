@@ -75,6 +75,31 @@ static int by_order(const void *a, const void *b) {
   return strcmp(x->name, y->name);
 }
 
+static void add_fault(rgt__families *f, const char *device, const char *name, const char *why) {
+  rgt__family_fault *fault = &f->faults[f->n_faults++];
+  snprintf(fault->device, sizeof fault->device, "%s", device);
+  snprintf(fault->name, sizeof fault->name, "%.*s", (int)sizeof fault->name - 1, name);
+  snprintf(fault->text, sizeof fault->text, "%.*s", (int)sizeof fault->text - 1, why);
+}
+
+static void free_entry(rgt__family_entry *e) {
+  rgt__free(e->family.about);
+  rgt__free(e->family.source);
+  rgt__free(e->files);
+  memset(e, 0, sizeof *e);
+}
+
+void rgt__families_leave_out(rgt__families *f, const rgt__family *family, const char *why) {
+  rgt__family *own = &f->entries[rgt__families_entry(family) - f->entries].family;
+  if (own->left_out) return;
+  own->left_out = 1;
+  add_fault(f, own->device, own->name, why);
+}
+
+const char *rgt__families_fault(const rgt__families *f, int i) {
+  return i >= 0 && i < f->n_faults ? f->faults[i].text : NULL;
+}
+
 static rgt_status open_all(rgt__families *f, rgt__error *err) {
   rgt_status status = rgt__lua_open(NULL, &f->lua, err);
   if (status != RGT_OK) return status;
@@ -82,11 +107,23 @@ static rgt_status open_all(rgt__families *f, rgt__error *err) {
   int n = rgt__sources_count(f->sources);
   f->entries = rgt__alloc_zero((size_t)n + 1, sizeof *f->entries);
   if (!f->entries) return rgt__error_nomem(err, (size_t)n * sizeof *f->entries);
+  f->faults = rgt__alloc_zero((size_t)n + 1, sizeof *f->faults);
+  if (!f->faults) return rgt__error_nomem(err, (size_t)n * sizeof *f->faults);
   for (int i = 0; i < n && status == RGT_OK; i++) {
     const rgt__source_file *file = rgt__sources_at(f->sources, i);
     char device[8], name[RGT_NAME_MAX * 2];
-    if (split_name(file->name, device, name)) status = open_family(f, file, device, name, err);
+    rgt__error why = {""};
+    if (!split_name(file->name, device, name)) continue;
+    status = open_family(f, file, device, name, &why);
+    if (status == RGT_ETEMPLATE) {
+      add_fault(f, device, name, why.text);
+      free_entry(&f->entries[--f->n]);
+      status = RGT_OK;
+    } else if (status != RGT_OK) {
+      rgt__error_set(err, status, "%s", why.text);
+    }
   }
+  if (status == RGT_OK && f->n == 0 && f->n_faults > 0) status = rgt__error_set(err, RGT_ETEMPLATE, "%s", f->faults[0].text);
   if (status == RGT_OK) qsort(f->entries, (size_t)f->n, sizeof *f->entries, by_order);
   return status;
 }
@@ -106,12 +143,9 @@ rgt_status rgt__families_open(const rgt__sources *sources, rgt__families **out, 
 
 void rgt__families_free(rgt__families *f) {
   if (!f) return;
-  for (int i = 0; i < f->n; i++) {
-    rgt__free(f->entries[i].family.about);
-    rgt__free(f->entries[i].family.source);
-    rgt__free(f->entries[i].files);
-  }
+  for (int i = 0; i < f->n; i++) free_entry(&f->entries[i]);
   rgt__free(f->entries);
+  rgt__free(f->faults);
   rgt__lua_free(f->lua);
   rgt__free(f);
 }
@@ -135,5 +169,5 @@ const rgt__family *rgt__families_find(const rgt__families *f, const char *device
 }
 
 int rgt__family_fits(const rgt__family *family, const rgt_op_desc *op) {
-  return (family->op_kinds >> op->kind & 1) && (family->dtypes >> op->dtype & 1);
+  return !family->left_out && (family->op_kinds >> op->kind & 1) && (family->dtypes >> op->dtype & 1);
 }

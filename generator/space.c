@@ -17,10 +17,12 @@ struct building {
   const rgt__target *target;
   int limit, capacity;
   rgt__space space;
+  int too_many; /* the failure is the space's size, not a constraint's Lua */
 };
 
 static rgt_status append(struct building *b, const rgt__variant *v, rgt__error *err) {
   if (b->space.n == b->limit) {
+    b->too_many = 1;
     return rgt__error_set(err, RGT_ETEMPLATE, "space: more than %d variants, at family %s of %s; narrow it with a space file",
                           b->limit, v->family->name, v->family->device);
   }
@@ -42,6 +44,7 @@ static rgt_status consider(struct building *b, const rgt__variant *v, rgt__error
   if (status != RGT_EINFEASIBLE) return status;
   if (err) err->text[0] = '\0'; /* a refusal is no failure */
   if (++b->space.n_rejected > REJECTED_MAX) {
+    b->too_many = 1;
     return rgt__error_set(
         err, RGT_ETEMPLATE,
         "space: constraints refused more than %d combinations, at family %s of %s; narrow it with a space file", REJECTED_MAX,
@@ -89,7 +92,7 @@ rgt_status rgt__space_enumerate(rgt__families *f, const rgt_op_desc *op, const r
                                 const char *narrow_name, int limit, rgt__space *out, rgt__error *err) {
   int n = rgt__families_count(f);
   struct building b = {.f = f, .op = op, .target = target, .limit = limit ? limit : LIMIT_DEFAULT};
-  rgt_status status = rgt__op_check(op, err);
+  rgt_status status = rgt__op_check(op, err), broken = RGT_OK;
   if (status != RGT_OK) return status;
   rgt__space_mask *masks = rgt__alloc_zero((size_t)n + 1, sizeof *masks);
   if (!masks) return rgt__error_nomem(err, (size_t)n * sizeof *masks);
@@ -98,8 +101,20 @@ rgt_status rgt__space_enumerate(rgt__families *f, const rgt_op_desc *op, const r
   for (int i = 0; i < n && status == RGT_OK; i++) {
     const rgt__family *family = rgt__families_at(f, i);
     if (strcmp(family->device, target->device) || !rgt__family_fits(family, op) || masks[i].removed) continue;
-    status = add_family(&b, family, &masks[i], err);
+    int before = b.space.n;
+    rgt__error why = {""};
+    status = add_family(&b, family, &masks[i], &why);
+    if (status == RGT_ETEMPLATE && !b.too_many) {
+      rgt__families_leave_out(f, family, why.text);
+      b.space.n = before;
+      broken = rgt__error_set(err, RGT_ETEMPLATE, "%s", why.text);
+      status = RGT_OK;
+    } else if (status != RGT_OK) {
+      rgt__error_set(err, status, "%s", why.text);
+    }
   }
+  if (status == RGT_OK && b.space.n == 0 && broken != RGT_OK) status = broken;
+  if (status == RGT_OK && broken != RGT_OK && err) err->text[0] = '\0';
   rgt__free(masks);
   if (status != RGT_OK) {
     rgt__space_free(&b.space);
@@ -132,6 +147,13 @@ void rgt__space_sample(rgt__space *s, int n, uint64_t seed) {
     }
     if (keep) s->variants[kept++] = s->variants[i];
   }
+  s->n = kept;
+}
+
+void rgt__space_drop(rgt__space *s, const rgt__family *family) {
+  int kept = 0;
+  for (int i = 0; i < s->n; i++)
+    if (s->variants[i].family != family) s->variants[kept++] = s->variants[i];
   s->n = kept;
 }
 

@@ -52,6 +52,7 @@ typedef struct rgt__family {
   unsigned dtypes;             /* bit rgt_dtype */
   rgt__digest template_digest; /* of the spec, the template and the lib files that it includes */
   int lua_ref;                 /* the table in the Lua state */
+  int left_out;                /* its Lua failed: it does no op any more */
 } rgt__family;
 
 typedef struct rgt__families rgt__families; /* every family of the sources, with the Lua state that holds them */
@@ -73,13 +74,17 @@ typedef struct rgt__numeric {
   char class_name[RGT_NAME_MAX];
 } rgt__numeric;
 
-/* rgt__families_open -- runs every spec of `sources` (borrowed, must outlive it). RGT_ETEMPLATE with the spec's file and line.
- */
+/* rgt__families_open -- runs every spec of `sources` (borrowed, must outlive it). One that fails is left out
+ * (rgt__families_fault); RGT_ETEMPLATE with the spec's file and line where none is left. */
 rgt_status rgt__families_open(const rgt__sources *sources, rgt__families **out, rgt__error *err);
 void rgt__families_free(rgt__families *f);
 int rgt__families_count(const rgt__families *f);
 const rgt__family *rgt__families_at(const rgt__families *f, int i); /* sorted by device, rank, name */
 const rgt__family *rgt__families_find(const rgt__families *f, const char *device, const char *name);
+/* rgt__families_fault -- why the i-th family that was left out was: "file:line: what"; NULL past the last. */
+const char *rgt__families_fault(const rgt__families *f, int i);
+/* rgt__families_leave_out -- a family whose Lua failed when it was used: from now on it fits no op. Once for each. */
+void rgt__families_leave_out(rgt__families *f, const rgt__family *family, const char *why);
 const rgt__sources *rgt__families_sources(const rgt__families *f);
 
 /* rgt__family_fits -- op kind and dtype are among the family's. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "generator/families.h"
 #include "generator/spec.h"
 
 int64_t rgt__variant_get(const rgt__variant *v, const char *param) {
@@ -89,6 +90,9 @@ rgt_status rgt__variant_parse(const rgt__families *f, const char *device, const 
   size_t n = strcspn(text, ":");
   snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : 0), text);
   const rgt__family *family = rgt__families_find(f, device, name);
+  for (int i = 0; i < f->n_faults; i++) /* it is there, and broken */
+    if (strcmp(f->faults[i].device, device) == 0 && strcmp(f->faults[i].name, name) == 0)
+      return rgt__error_set(err, RGT_ETEMPLATE, "%s", f->faults[i].text);
   if (!family) {
     char names[512];
     list_families(f, device, names, sizeof names);

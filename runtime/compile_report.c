@@ -51,8 +51,15 @@ rgt_status rgt_compile(rgt_op *op, const char *target, const char *variant, int 
     if (!r.c || !r.compiled) status = rgt__error_nomem(err, (size_t)in.space.n * sizeof *r.c);
   }
   for (int i = 0; i < in.space.n && status == RGT_OK; i++) {
+    const rgt__family *family = in.space.variants[i].family;
     status = rgt__candidate_render(&in.maker, &in.space.variants[i], &op->desc, &r.c[i], err);
     if (status == RGT_OK) r.n++;
+    if (status == RGT_OK || variant || !rgt__context_leave_out(op->ctx, family, status)) continue;
+    for (int done_with = 0; done_with <= i; done_with++) rgt__candidate_free(in.device, &r.c[done_with]);
+    rgt__space_drop(&in.space, family); /* a family whose template fails: the rest anew */
+    r.n = 0;
+    i = -1;
+    if (in.space.n > 0) status = RGT_OK;
   }
   if (status == RGT_OK) status = rgt__candidate_compile_all(&in.maker, r.c, r.n, rgt__pool_affinity(), 1, done, &r, err);
   if (status == RGT_OK && r.n_ok == 0)

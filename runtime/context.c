@@ -22,7 +22,23 @@ rgt_status rgt__context_families(rgt_ctx *ctx, rgt__families **out) {
   if (!ctx->sources) status = rgt__sources_open(ctx->template_dir[0] ? ctx->template_dir : NULL, &ctx->sources, &ctx->error);
   if (status == RGT_OK && !ctx->families) status = rgt__families_open(ctx->sources, &ctx->families, &ctx->error);
   if (status == RGT_OK) *out = ctx->families;
+  if (status == RGT_OK) rgt__context_tell_faults(ctx);
   return status;
+}
+
+void rgt__context_tell_faults(rgt_ctx *ctx) {
+  const char *fault;
+  while ((fault = rgt__families_fault(ctx->families, ctx->n_faults_told))) {
+    ctx->n_faults_told++;
+    rgt__context_log(ctx, RGT_LOG_WARNING, "%s; this family is left out", fault);
+  }
+}
+
+int rgt__context_leave_out(rgt_ctx *ctx, const rgt__family *family, rgt_status status) {
+  if (status != RGT_ETEMPLATE) return 0;
+  rgt__families_leave_out(ctx->families, family, ctx->error.text);
+  rgt__context_tell_faults(ctx);
+  return 1;
 }
 
 rgt_status rgt__context_db(rgt_ctx *ctx, rgt__tunedb **out) {

@@ -27,6 +27,7 @@ struct rgt_ctx {
   int db_is_default;     /* db_path was not named by the caller or the environment: only we keep files there */
   rgt__sources *sources; /* likewise: rgt__context_families */
   rgt__families *families;
+  int n_faults_told; /* families left out that the log knows of */
   char bundle_folder[768];            /* "" for none */
   rgt__bundle *bundle;                /* likewise: bundle.h */
   char toolchain[256];                /* "" until asked for: it starts a process */
@@ -111,6 +112,10 @@ struct rgt_weights {
 
 /* rgt__context_families -- the specs, read at the first call. RGT_ETEMPLATE, RGT_EIO, RGT_ENOMEM. */
 rgt_status rgt__context_families(rgt_ctx *ctx, rgt__families **out);
+/* rgt__context_leave_out -- after `status` of rendering a variant of family: 1 where a template failed and others can go on
+ * without it, which the log is told. rgt__context_tell_faults -- likewise for families that the generator left out. */
+int rgt__context_leave_out(rgt_ctx *ctx, const rgt__family *family, rgt_status status);
+void rgt__context_tell_faults(rgt_ctx *ctx);
 /* rgt__context_db -- the tuned database; in memory with a warning where the file cannot be used. RGT_ENOMEM. */
 rgt_status rgt__context_db(rgt_ctx *ctx, rgt__tunedb **out);
 /* rgt__context_toolchain -- the compiler's identity. RGT_ENOCOMPILER, RGT_EIO. */

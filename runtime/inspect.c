@@ -42,6 +42,7 @@ rgt_status rgt__inspect_open(rgt_op *op, const char *target, const char *variant
   if (status == RGT_OK && variant) status = one_variant(out, variant, &ctx->error);
   if (status == RGT_OK && !variant) {
     status = rgt__space_enumerate(out->maker.families, &op->desc, &out->maker.target, NULL, NULL, 0, &out->space, &ctx->error);
+    if (status == RGT_OK) rgt__context_tell_faults(ctx);
     if (status == RGT_OK && sample > 0) rgt__space_sample(&out->space, sample, seed);
   }
   return status;

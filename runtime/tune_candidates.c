@@ -29,6 +29,7 @@ rgt_status rgt__tune_enumerate(rgt__tuning *t) {
     status = rgt__space_enumerate(t->families, &t->op->desc, &t->maker.target,
                                   t->o.space ? (narrow.data ? narrow.data : "") : NULL, t->o.space, 0, &t->space, err);
   rgt__buffer_free(&narrow);
+  if (status == RGT_OK) rgt__context_tell_faults(ctx);
   if (status == RGT_OK && t->o.space && t->space.n == 0)
     status = rgt__error_set(err, RGT_EINFEASIBLE, "%s leaves no variant for this op on device %s", t->o.space,
                             t->maker.target.device);
@@ -40,7 +41,7 @@ static int same_variant(const rgt__variant *a, const rgt__variant *b) {
 }
 
 /* Renders every variant that the handle admits; the default stands among them even where a space file leaves it out. */
-static rgt_status render_all(rgt__tuning *t) {
+static rgt_status render_space(rgt__tuning *t, const rgt__family **broken) {
   rgt__variant fallback;
   rgt__error *err = &t->ctx->error;
   rgt_status status = rgt__prepare_default(t->op, t->maker.target.device, &fallback);
@@ -53,6 +54,7 @@ static rgt_status render_all(rgt__tuning *t) {
     rgt__searched *c = &t->all[t->n];
     if (i == t->space.n && t->default_index >= 0) break;
     status = rgt__candidate_render(&t->maker, v, &t->op->desc, &c->candidate, err);
+    if (status != RGT_OK) *broken = v->family;
     if (status != RGT_OK) break;
     c->is_default = same_variant(v, &fallback);
     if (!c->is_default && !rgt__tune_admits(t->op, &c->candidate.numeric)) {
@@ -64,6 +66,21 @@ static rgt_status render_all(rgt__tuning *t) {
     rgt__tune_report(t, RGT_PHASE_GENERATE, 0, i + 1, t->space.n, c->candidate.text);
   }
   return status;
+}
+
+/* A family whose template fails is left out, and the rest rendered anew. */
+static rgt_status render_all(rgt__tuning *t) {
+  for (;;) {
+    const rgt__family *broken = NULL;
+    rgt_status status = render_space(t, &broken);
+    if (status == RGT_OK || !broken || !rgt__context_leave_out(t->ctx, broken, status)) return status;
+    for (int i = 0; i < t->n; i++) rgt__candidate_free(t->maker.device, &t->all[i].candidate);
+    rgt__free(t->all);
+    t->all = NULL;
+    t->n = 0;
+    rgt__space_drop(&t->space, broken);
+    if (t->space.n == 0) return status;
+  }
 }
 
 /* Compiling may take this share of the budget; what is not compiled by then is left out, so that the rest can be measured. */

@@ -83,7 +83,13 @@ static int per_variant(const verifying *v) {
   return needs_twin(v->op) ? 2 : 1;
 }
 
-static rgt_status render_all(verifying *v) {
+static void free_candidates(verifying *v) {
+  for (int i = 0; v->c && i < v->in.space.n * per_variant(v); i++) rgt__candidate_free(v->in.device, &v->c[i]);
+  rgt__free(v->c);
+  v->c = NULL;
+}
+
+static rgt_status render_space(verifying *v, const rgt__family **broken) {
   rgt__error *err = &v->op->ctx->error;
   rgt_op_desc relu = rgt__op_relu_twin(&v->op->desc);
   int each = per_variant(v);
@@ -94,8 +100,21 @@ static rgt_status render_all(verifying *v) {
     const rgt__variant *variant = &v->in.space.variants[i];
     status = rgt__candidate_render(&v->in.maker, variant, &v->op->desc, &v->c[i * each], err);
     if (status == RGT_OK && each == 2) status = rgt__candidate_render(&v->in.maker, variant, &relu, &v->c[i * each + 1], err);
+    if (status != RGT_OK) *broken = variant->family;
   }
   return status;
+}
+
+/* A family whose template fails is left out, unless it was asked for by name, and the rest rendered anew. */
+static rgt_status render_all(verifying *v) {
+  for (;;) {
+    const rgt__family *broken = NULL;
+    rgt_status status = render_space(v, &broken);
+    if (status == RGT_OK || v->o->variant || !broken || !rgt__context_leave_out(v->op->ctx, broken, status)) return status;
+    free_candidates(v);
+    rgt__space_drop(&v->in.space, broken);
+    if (v->in.space.n == 0) return status;
+  }
 }
 
 static rgt_status verify_candidate(verifying *v, rgt__candidate *c, rgt__candidate *twin) {
@@ -138,10 +157,10 @@ static rgt_status open_worker(verifying *v, const rgt__verify_plan *plan) {
 }
 
 static rgt_status verify_variants(verifying *v, const rgt__verify_plan *plan) {
-  int n = v->in.space.n * per_variant(v);
   rgt_status status = open_worker(v, plan);
   if (status == RGT_OK) status = render_all(v);
   if (status != RGT_OK) return status;
+  int n = v->in.space.n * per_variant(v); /* what is left of it */
   v->compiled = rgt__alloc_zero((size_t)n + 1, 1);
   if (!v->compiled) return rgt__error_nomem(&v->op->ctx->error, (size_t)n);
   status = rgt__candidate_compile_all(&v->in.maker, v->c, n, rgt__pool_affinity(), 0, compiled_one, v, &v->op->ctx->error);
@@ -185,8 +204,7 @@ rgt_status rgt_verify(rgt_op *op, const rgt_verify_options *options, rgt_verify_
   rgt_status status = rgt__inspect_open(op, NULL, builtin ? NULL : v.o->variant, v.o->sample, v.o->seed, !builtin, &v.in);
   if (status == RGT_OK) status = builtin ? verify_builtin(&v, &plan) : verify_variants(&v, &plan);
   if (v.worker) v.worker->ops->close(v.worker);
-  for (int i = 0; v.c && i < v.in.space.n * per_variant(&v); i++) rgt__candidate_free(v.in.device, &v.c[i]);
-  rgt__free(v.c);
+  free_candidates(&v);
   rgt__free(v.compiled);
   rgt__inspect_close(&v.in);
   return status == RGT_OK ? sum_up(&v) : status;

@@ -129,6 +129,12 @@ static rgt_status fill(rgt_op *op, int64_t rows, const rgt__choice *choice, rgt_
   if (choice->from == RGT_FROM_DEFAULT) {
     status = rgt__prepare_default(op, ctx->device->ops->kind, &v);
     if (status == RGT_OK) rgt__variant_format(&v, out->variant);
+    if (status == RGT_ETEMPLATE && rgt__prepare_has_builtin(op)) { /* no family is left: calls are answered all the same */
+      out->from = RGT_FROM_BUILTIN;
+      snprintf(out->variant, sizeof out->variant, "builtin");
+      snprintf(out->note, sizeof out->note, "%.250s", ctx->error.text);
+      return RGT_OK;
+    }
   }
   if (status != RGT_OK) return status;
   if (op->prepared != RGT_PREPARED_NOT && rows <= op->max_rows)

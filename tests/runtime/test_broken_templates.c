@@ -220,7 +220,7 @@ static void patched_copies_are_caught(void **state) {
 
 /* ---- templates that do not even give a source ---- */
 
-static void broken_lua(const char *name, const char *from, const char *to, const char *word) {
+static void broken_lua_in(const char *name, const char *ending, const char *from, const char *to, const char *word) {
   char folder[200];
   verdict d;
   problem p;
@@ -230,15 +230,23 @@ static void broken_lua(const char *name, const char *from, const char *to, const
   folder_copy(folder, NULL);
   folder_clone(folder, "row_gather", name);
   char file[100];
-  snprintf(file, sizeof file, "cpu/%s.lua", name);
+  snprintf(file, sizeof file, "cpu/%s%s", name, ending);
   folder_patch(folder, file, from, to);
   front_open_mode(&f, NULL, folder);
   rgt_op *op = front_op(&f, FRONT_MLP);
-  front_fails(&f, verify(op, NULL, &d), RGT_ETEMPLATE, word);
-  assert_has(rgt_errmsg(f.ctx), file);
+  char named[100];
+  front_ok(&f, verify(op, NULL, &d)); /* the others are verified, and the log names file and line, once */
+  assert_has(f.log, file);
+  assert_has(f.log, word);
+  assert_has(f.log, "; this family is left out");
   rgt_tune_options o = front_tune_options(&f, &rows, 1);
-  o.force = 1; /* what is stored needs no template */
-  front_fails(&f, rgt_tune(op, &o, &r), RGT_ETEMPLATE, word);
+  o.force = 1;
+  front_ok(&f, rgt_tune(op, &o, &r));
+  assert_int_equal(r.status, RGT_OK);
+  assert_null(strstr(strstr(f.log, "left out") + 1, "left out"));
+  snprintf(named, sizeof named, "%s:fused=0,lanes=8,vectors=4", name);
+  front_fails(&f, rgt_op_prepare_variant(op, named, 8), RGT_ETEMPLATE, word); /* asked for by name, it is an error */
+  assert_has(rgt_errmsg(f.ctx), file);
   problem_make(&p, FRONT_MLP, 8, 0); /* dispatch goes on, by the default or the built-in kernel */
   front_ok(&f, rgt_op_prepare(op, 8, RGT_PREPARE_WAIT));
   front_ok(&f, rgt_op_run(op, &p.args, NULL));
@@ -246,10 +254,19 @@ static void broken_lua(const char *name, const char *from, const char *to, const
   problem_free(&p);
 }
 
+static void broken_lua(const char *name, const char *from, const char *to, const char *word) {
+  broken_lua_in(name, ".lua", from, to, word);
+}
+
 static void lua_that_does_not_end(void **state) {
   (void)state;
   broken_lua("endless", "return p.fused == 0 or op.kind == \"mlp\" end", "while true do end return p.fused == 0 end",
              "instructions");
+}
+
+static void lua_that_fails_in_the_template(void **state) {
+  (void)state;
+  broken_lua_in("no_template", ".c", "//% include(\"cpu/lib/vec.h\")", "//% include(\"cpu/lib/nothing.h\")", "nothing.h");
 }
 
 static void lua_that_is_no_lua(void **state) {
@@ -266,6 +283,7 @@ int main(void) {
       cmocka_unit_test(patched_copies_are_caught),
       cmocka_unit_test(lua_that_does_not_end),
       cmocka_unit_test(lua_that_is_no_lua),
+      cmocka_unit_test(lua_that_fails_in_the_template),
   };
   return cmocka_run_group_tests(tests, open_house, close_house);
 }
