@@ -93,6 +93,8 @@ struct rgt_op {
       standby; /* the default, where it is loaded and nothing is built in: for calls that a bucket's variant is not valid for */
   int n_buckets;     /* that prefer has; written under the background's lock, like prefer */
   int needs_interim; /* while a winner is made, the default is made first */
+  int own_class;     /* batch-invariant, and some bucket's choice is of another numeric class than the default */
+  int keeps_class;   /* so it is, and calls are answered by these: the default may not stand in */
   int is_named;      /* prepared with one variant by name: a failure is the caller's to see, not the log's */
   atomic_int n_made; /* counts what the background has finished for this op */
   int n_seen;        /* of these */

@@ -20,6 +20,7 @@ typedef struct preparing {
   int exact; /* the stored winner of this very shape, or RGT_EMISS */
   int named; /* one variant, or why not */
   int waits;
+  int own_class; /* for rgt_op.own_class */
   rgt__preference prefer[RGT_BUCKETS_MAX];
   int n_buckets;
   rgt__ready *fallback; /* the default variant, NULL where there is none */
@@ -110,11 +111,22 @@ static void record_miss(rgt_op *op, int64_t rows) {
   rgt__tunedb_miss(op->ctx->db, &key.signature, &key.place, NULL);
 }
 
+/* Would the default have other bits than what was chosen? */
+static rgt_status is_own_class(rgt_op *op, const rgt__choice *choice, int *own) {
+  rgt__variant v;
+  rgt__numeric numeric;
+  if (*own || choice->from == RGT_FROM_DEFAULT) return RGT_OK;
+  rgt_status status = rgt__prepare_default(op, op->ctx->device->ops->kind, &v);
+  if (status == RGT_OK) status = rgt__variant_numeric(op->ctx->families, &v, &op->desc, &numeric, &op->ctx->error);
+  if (status == RGT_OK) *own = strcmp(choice->found.winner.numeric_class, numeric.class_name) != 0;
+  return status;
+}
+
 /* Every bucket up to max_rows gets its preferences. */
 static rgt_status prefer_all(preparing *p) {
   rgt_op *op = p->op;
   char class_name[64] = "";
-  int missed = 0;
+  int missed = 0, own_class = 0;
   rgt__choice *choice = rgt__alloc_zero(1, sizeof *choice);
   if (!choice) return rgt__error_nomem(&op->ctx->error, sizeof *choice);
   rgt_status status = op->options.batch_invariant && op->ctx->mode != RGT_MODE_OFF
@@ -129,11 +141,13 @@ static rgt_status prefer_all(preparing *p) {
       record_miss(op, p->max_rows);
     }
     if (status == RGT_OK && p->exact) status = need_exact(op, choice);
+    if (status == RGT_OK && op->options.batch_invariant) status = is_own_class(op, choice, &own_class);
     if (status == RGT_OK) status = prefer_for(p, choice, p->prefer[b]);
     if (status == RGT_OK) note_workspace(p, p->prefer[b], least, most < p->max_rows ? most : p->max_rows);
     p->n_buckets = b + 1;
   }
   rgt__free(choice);
+  p->own_class = own_class;
   return status;
 }
 
@@ -221,6 +235,7 @@ static rgt_status finish(preparing *p, rgt_status status) {
   if (status == RGT_OK) {
     op->max_rows = p->max_rows;
     op->is_named = p->named;
+    op->own_class = p->own_class;
     op->prepared = RGT_PREPARED_NOT; /* so that everything is looked at */
     rgt__prepare_pick_up(op);
     if (p->waits) status = rgt__prepare_wait(op, NULL, INFINITY);

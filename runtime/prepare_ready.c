@@ -62,6 +62,7 @@ void rgt__prepare_reset(rgt_op *op) {
   memset(op->prefer, 0, sizeof op->prefer);
   memset(op->by_bucket, 0, sizeof op->by_bucket);
   op->standby = NULL;
+  op->own_class = op->keeps_class = 0;
   rgt__prepare_keep(op, NULL, 0);
   d->ops->mem_free(d, op->workspace);
   op->workspace = NULL;
@@ -206,13 +207,33 @@ static int is_loaded(const rgt__ready *r) {
   return r && r->state == RGT_READY_LOADED;
 }
 
+/* Valid for every call of this bucket with the op's groups: formulas that say no do so at the fewest rows or at the most. */
+static int is_valid_in(const rgt_op *op, const rgt__ready *r, int bucket) {
+  const int64_t least = bucket ? ((int64_t)1 << (bucket - 1)) + 1 : 1, most = (int64_t)1 << bucket;
+  const int64_t rows[2] = {least, most < op->max_rows ? most : op->max_rows};
+  int valid = 1;
+  for (int i = 0; i < 2; i++) {
+    rgt__plan plan;
+    rgt__plan_make(&r->program, &op->ctx->device->info, rows[i], op->desc.groups, &plan);
+    valid &= plan.valid;
+  }
+  return valid;
+}
+
+/* Has the bucket something of a batch-invariant op's class, which no call has to leave? */
+static int has_its_class(const rgt_op *op, int bucket) {
+  const rgt__ready *winner = op->prefer[bucket][RGT_PLACE_WINNER], *next = op->prefer[bucket][RGT_PLACE_RUNNER_UP];
+  const rgt__ready *r = is_loaded(winner) ? winner : is_loaded(next) ? next : NULL;
+  return r && (!op->own_class || is_valid_in(op, r, bucket));
+}
+
 /* The best that is there for each bucket; a batch-invariant op takes the default everywhere as soon as one bucket has nothing
  * of its class. The lock is held. Returns whether anything is on its way. */
 static int fill_buckets(rgt_op *op) {
   int on_its_way = 0, first = RGT_PLACE_WINNER;
   for (int b = 0; b < op->n_buckets && op->options.batch_invariant; b++)
-    if (!is_loaded(op->prefer[b][RGT_PLACE_WINNER]) && !is_loaded(op->prefer[b][RGT_PLACE_RUNNER_UP]))
-      first = RGT_PLACE_DEFAULT;
+    if (!has_its_class(op, b)) first = RGT_PLACE_DEFAULT;
+  op->keeps_class = op->own_class && first == RGT_PLACE_WINNER;
   memset(op->by_bucket, 0, sizeof op->by_bucket);
   op->standby = NULL;
   for (int b = 0; b < op->n_buckets; b++) {

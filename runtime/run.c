@@ -203,6 +203,15 @@ static rgt__ready *planned(rgt_op *op, rgt__ready *r, const rgt_kargs *k) {
   return r->plan.valid && r->plan.workspace_bytes <= op->workspace_bytes ? r : NULL;
 }
 
+/* Only where a call's groups are others than the op's: prepare has seen to those. */
+static rgt_status other_bits(rgt_op *op, const rgt_kargs *k) {
+  return rgt__error_set(
+      &op->ctx->error, RGT_EUNSUPPORTED,
+      "the op is batch-invariant, and its variant is not valid for %lld rows and %lld groups; make the op for "
+      "as many groups",
+      (long long)k->rows, (long long)k->groups);
+}
+
 rgt_status rgt_op_run(rgt_op *op, const rgt_args *args, void *stream) {
   rgt_kargs k;
   rgt__device *d = op->ctx->device;
@@ -217,6 +226,7 @@ rgt_status rgt_op_run(rgt_op *op, const rgt_args *args, void *stream) {
   if (!LIKELY(op->addresses_seen) && op->prepared && (status = check_addresses(op, &k)) != RGT_OK) return status;
   rgt__ready *ready = op->prepared ? op->by_bucket[bucket_of(k.rows)] : NULL;
   if (LIKELY(ready)) ready = planned(op, ready, &k);
+  if (!LIKELY(ready) && op->keeps_class) return other_bits(op, &k);
   if (!LIKELY(ready) && op->standby) ready = planned(op, op->standby, &k);
   status = LIKELY(ready)
                ? d->ops->launch(d, ready->module, &ready->program, &ready->plan, &k, op->workspace, stream, &op->ctx->error)

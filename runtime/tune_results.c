@@ -26,7 +26,12 @@ rgt_status rgt__tune_find(rgt__tuning *t, int64_t bucket, rgt__tunedb_winner *w)
   rgt_status status = rgt__op_key_make(t->op, bucket, t->skew, t->o.policy, &key, &t->ctx->error);
   if (status != RGT_OK) return status;
   rgt__op_limits(t->op, &limits);
-  if (t->o.space) {
+  char class_name[64] = "";
+  if (t->op->options.batch_invariant && !t->scratch) { /* as prepare will choose: one class for all buckets */
+    status = rgt__prepare_class(t->op, class_name, sizeof class_name);
+    if (class_name[0]) limits.numeric_class = class_name;
+  }
+  if (status == RGT_OK && t->o.space) {
     status = rgt__tune_enumerate(t);
     limits.admit = in_space;
     limits.admit_user = t;

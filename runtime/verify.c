@@ -4,7 +4,8 @@
  * Exact pass: zipf groups, in the padded and in the tight layout. A tenth of the rows is masked. The bound pass has three
  * groups or more even where the op has fewer, so that one can be unused and hold NaN: groups never reach generated source. It
  * has fewer than the op where all the weights would take over WEIGHT_BYTES, yet two or more if the op has: a call may use
- * another number of groups than was tuned for. */
+ * another number of groups than was tuned for. And never over GROUPS_MAX: a program may be valid only where rows are not far
+ * fewer than groups, what runs in its place has other bits, and the calls here are of few rows. */
 #include "runtime/verify.h"
 
 #include <math.h>
@@ -16,6 +17,7 @@
 #include "runtime/verify_parts.h"
 
 #define WEIGHT_BYTES ((int64_t)256 << 20)
+#define GROUPS_MAX 4096
 #define MASKED_SHARE 0.1
 #define CASE_NOISE \
   0x1p-20 /* of the f32 bound: far above float64's error, far below anything that a variant could be blamed for */
@@ -32,7 +34,7 @@ static int64_t groups_limit(const rgt_op_desc *op) {
   int64_t elems, element = (int64_t)rgt__number_bytes(op->dtype);
   if (__builtin_add_overflow(rgt__op_weight_elems(op, 1), rgt__op_weight_elems(op, 2), &elems)) elems = INT64_MAX;
   int64_t limit = WEIGHT_BYTES / element / elems;
-  return limit > 2 ? limit : 2;
+  return limit < 2 ? 2 : limit < GROUPS_MAX ? limit : GROUPS_MAX;
 }
 
 static rgt_status make_set(const rgt_op_desc *op, const rgt__problem_options *o, rgt__verify_set *set, rgt__error *err) {

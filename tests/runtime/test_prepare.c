@@ -158,6 +158,31 @@ static void batch_invariance_keeps_one_class(void **state) {
   assert_string_equal(ready_for(op, 64), tiles);
 }
 
+/* group_tiles is not valid for far more groups than rows, and the default has other bits than it. */
+static void batch_invariance_never_leaves_its_class(void **state) {
+  static const char few[] = "linear:4-4:g4:f32:none:b1:nk:i64", many[] = "linear:4-4:g5000:f32:none:b1:nk:i64";
+  rgt_op_options one_class = {.struct_size = sizeof one_class, .batch_invariant = 1};
+  problem p;
+  (void)state;
+  rgt_op *free_op = front_op(&f, many), *op = front_op_with(&f, many, &one_class);
+  store_one(op, 64, tiles);
+  front_ok(&f, rgt_op_prepare(free_op, 2000, RGT_PREPARE_WAIT));
+  assert_string_equal(ready_for(free_op, 2000), tiles);
+  front_ok(&f, rgt_op_prepare(op, 2000, RGT_PREPARE_WAIT)); /* one row could not be: nothing is */
+  for (int64_t rows = 1; rows <= 2000; rows *= 4) assert_string_equal(ready_for(op, rows), FRONT_DEFAULT);
+  run_right(op, many, 300);
+  op = front_op_with(&f, few, &one_class);
+  store_one(op, 64, tiles);
+  front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT));
+  for (int64_t rows = 1; rows <= 64; rows *= 2) assert_string_equal(ready_for(op, rows), tiles);
+  run_right(op, few, 64);
+  problem_make(&p, few, 1, 1);
+  p.args.groups = 5000; /* more than the op was made for */
+  front_fails(&f, rgt_op_run(op, &p.args, NULL), RGT_EUNSUPPORTED, "batch-invariant");
+  problem_untouched(&p);
+  problem_free(&p);
+}
+
 /* ---- what it costs ---- */
 
 static void a_hit_starts_no_compiler(void **state) {
@@ -359,6 +384,7 @@ int main(void) {
       TEST(replay_and_exact_refuse_a_miss),
       TEST(limits_of_the_handle),
       TEST(batch_invariance_keeps_one_class),
+      TEST(batch_invariance_never_leaves_its_class),
       TEST(a_hit_starts_no_compiler),
       TEST(the_default_is_kept_too),
       TEST(without_a_compiler_the_builtin_runs),

@@ -1,5 +1,6 @@
 /* test_tune.c -- rgt_tune: winners and hits, runs added, stops and resumes, budgets, real indices, what is refused and skipped.
  */
+#include "runtime/context.h"
 #include "tests/support/folder.h"
 #include "tests/support/front.h"
 
@@ -455,6 +456,35 @@ static void max_error_admits(void **state) {
   assert_string_equal(r.runner_up, "");
 }
 
+/* Winners as a batch-invariant handle would take them: of one numeric class in all buckets, which prepare takes too. */
+static void batch_invariance_is_told(void **state) {
+  rgt_tune_result r[2];
+  rgt__numeric numeric[2];
+  rgt__families *families = NULL;
+  rgt__error err = {""};
+  const int64_t rows[2] = {4, 2048};
+  rgt_op_options one_class = {.struct_size = sizeof one_class, .batch_invariant = 1};
+  (void)state;
+  begin(FRONT_MLP);
+  front_open_mode(&f, NULL, NULL);
+  rgt_op *op = front_op_with(&f, FRONT_MLP, &one_class);
+  rgt_tune_options o = front_tune_options(&f, rows, 2);
+  o.space = scratch_write(
+      &f.s, "classes.lua",
+      "return { row_gather = { fused = 0, lanes = { 4, 8 } }, group_tiles = { over = 0, block = 4, vectors = 1 } }\n", 0644);
+  front_ok(&f, rgt_tune(op, &o, r));
+  assert_int_equal(rgt__context_families(f.ctx, &families), RGT_OK);
+  for (int i = 0; i < 2; i++) {
+    rgt__variant v;
+    assert_int_equal(rgt__variant_parse(families, "cpu", r[i].winner, &v, &err), RGT_OK);
+    assert_int_equal(rgt__variant_numeric(families, &v, &op->desc, &numeric[i], &err), RGT_OK);
+  }
+  assert_string_equal(numeric[0].class_name, numeric[1].class_name);
+  front_ok(&f, rgt_op_prepare(op, 2048, RGT_PREPARE_WAIT));
+  assert_string_equal(op->by_bucket[2]->variant, r[0].winner);
+  assert_string_equal(op->by_bucket[11]->variant, r[1].winner);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_second_call_is_a_hit),
@@ -472,6 +502,7 @@ int main(void) {
       cmocka_unit_test(far_too_large_an_op_is_skipped),
       cmocka_unit_test(a_space_answers_for_itself),
       cmocka_unit_test(max_error_admits),
+      cmocka_unit_test(batch_invariance_is_told),
   };
   return cmocka_run_group_tests(tests, open_house, close_house);
 }
