@@ -126,7 +126,7 @@ static rgt_status is_own_class(rgt_op *op, const rgt__choice *choice, int *own) 
 static rgt_status prefer_all(preparing *p) {
   rgt_op *op = p->op;
   char class_name[64] = "";
-  int missed = 0, own_class = 0;
+  int missed = 0;
   rgt__choice *choice = rgt__alloc_zero(1, sizeof *choice);
   if (!choice) return rgt__error_nomem(&op->ctx->error, sizeof *choice);
   rgt_status status = op->options.batch_invariant && op->ctx->mode != RGT_MODE_OFF
@@ -141,13 +141,12 @@ static rgt_status prefer_all(preparing *p) {
       record_miss(op, p->max_rows);
     }
     if (status == RGT_OK && p->exact) status = need_exact(op, choice);
-    if (status == RGT_OK && op->options.batch_invariant) status = is_own_class(op, choice, &own_class);
+    if (status == RGT_OK && op->options.batch_invariant) status = is_own_class(op, choice, &p->own_class);
     if (status == RGT_OK) status = prefer_for(p, choice, p->prefer[b]);
     if (status == RGT_OK) note_workspace(p, p->prefer[b], least, most < p->max_rows ? most : p->max_rows);
     p->n_buckets = b + 1;
   }
   rgt__free(choice);
-  p->own_class = own_class;
   return status;
 }
 
