@@ -110,7 +110,7 @@ static void session(const char *text, outcome *out) {
   rgt_ctx *ctx = NULL;
   rgt_op_desc d;
   rgt_op *op = NULL;
-  char db[100], cache[100];
+  char db[100], cache[100], bundle[100];
   const int64_t rows = 24;
   rgt_tune_result r;
   rgt_tune_options o = {.struct_size = sizeof o, .rows = &rows, .n_rows = 1, .budget_s = 600};
@@ -135,6 +135,10 @@ static void session(const char *text, outcome *out) {
   if (!out->stored && status == RGT_OK && !strstr(log_text, "memory only")) broken("not stored, and no word of it");
   done(ctx, "prepare", rgt_op_prepare(op, 32, 0));
   run_right(op, text);
+  snprintf(bundle, sizeof bundle, "%s/bundle", folder);
+  int was_there = access(bundle, F_OK) == 0;
+  if (!done(ctx, "bundle", rgt_compile_bundle(op, NULL, bundle)) && !was_there && access(bundle, F_OK) == 0)
+    broken("half a bundle is there");
   done(ctx, "list", rgt_db_list(ctx, see_row, &out->list));
   rgt_close(ctx);
 }
