@@ -57,8 +57,6 @@ SIM_CALL(SIM_CONTEXT, cuGraphInstantiateWithFlags, (CUgraphExec * out, CUgraph h
   if (graph == NULL) return result;
   if (out == NULL) return sim_refuse(CUDA_ERROR_INVALID_VALUE, "the address for the executable graph is NULL");
   if (flags > 1) return sim_refuse(CUDA_ERROR_NOT_SUPPORTED, "ptxsim knows instantiation flags 0 and 1, not %llu", flags);
-  result = sim_capture_check_unsafe();
-  if (result != CUDA_SUCCESS) return result;
   sim_exec *exec = exec_new(graph, sim_context_current());
   if (exec == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
   sim_host_spend(SIM_TIME_INSTANTIATE_PS * (1 + graph->n_nodes));

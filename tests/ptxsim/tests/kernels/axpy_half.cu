@@ -14,7 +14,11 @@ __device__ word fma_bf162(word a, word x, word y) {
 
 template <word (*FMA)(word, word, word)> __device__ void axpy(unsigned short a, const unsigned short *x, unsigned short *y, int n) {
   word aa = a | (word)a << 16;
+#ifdef PLANT_MISALIGNED
+  int i = (blockIdx.x * blockDim.x + threadIdx.x) * 8 + 1;
+#else
   int i = (blockIdx.x * blockDim.x + threadIdx.x) * 8;
+#endif
   if (i + 8 <= n) {
     uint4 u = *(const uint4 *)(x + i), v = *(const uint4 *)(y + i);
     v.x = FMA(aa, u.x, v.x);

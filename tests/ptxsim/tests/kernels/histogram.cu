@@ -1,7 +1,11 @@
 // Counts of bytes: atomics in shared memory, then in global memory. And sums by key with red on floats that add exactly.
 extern "C" __global__ void histogram(const unsigned char *x, int n, unsigned *counts) {
   __shared__ unsigned own[256];
+#ifdef PLANT_UNWRITTEN_TAIL
+  for (int i = threadIdx.x; i < 192; i += blockDim.x) own[i] = 0;
+#else
   for (int i = threadIdx.x; i < 256; i += blockDim.x) own[i] = 0;
+#endif
   __syncthreads();
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(&own[x[i]], 1u);
   __syncthreads();

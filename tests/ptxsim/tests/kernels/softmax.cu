@@ -22,5 +22,8 @@ extern "C" __global__ void softmax(const float *x, float *y, int columns) {
   float sum = 0;
   for (int i = threadIdx.x; i < columns; i += blockDim.x) sum += exp2f((from[i] - most) * 1.44269504f);
   sum = over_block(sum, shared, false);
+#ifdef PLANT_ROW_WRITTEN_TWICE
+  if (blockIdx.x == 1) to = y;
+#endif
   for (int i = threadIdx.x; i < columns; i += blockDim.x) to[i] = exp2f((from[i] - most) * 1.44269504f) / sum;
 }

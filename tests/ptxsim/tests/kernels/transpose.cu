@@ -4,7 +4,12 @@ template <int PAD> __device__ void transpose(const float *x, float *y, int rows,
   int c = blockIdx.x * 32 + threadIdx.x;
   for (int i = threadIdx.y; i < 32; i += 8) {
     int r = blockIdx.y * 32 + i;
-    if (r < rows && c < columns) tile[i][threadIdx.x] = x[(long long)r * columns + c];
+#ifdef PLANT_OFF_BY_ONE
+    if (r <= rows && c < columns)
+#else
+    if (r < rows && c < columns)
+#endif
+      tile[i][threadIdx.x] = x[(long long)r * columns + c];
   }
   __syncthreads();
   int r = blockIdx.y * 32 + threadIdx.x;

@@ -11,7 +11,11 @@ extern "C" __global__ void warp_reduce(const float *x, float *sum, float *most, 
     count += __popc(__ballot_sync(0xffffffff, i < columns && v > 0));
   }
   for (int d = 16; d > 0; d /= 2) {
+#ifdef PLANT_LANE_MISSING
+    if (lane != 5) s += __shfl_xor_sync(0xffffffff, s, d);
+#else
     s += __shfl_xor_sync(0xffffffff, s, d);
+#endif
     m = fmaxf(m, __shfl_down_sync(0xffffffff, m, d));
   }
   if (lane == 0) {
