@@ -18,7 +18,8 @@ int main(void) {
   rgt_ctx *ctx = NULL;
   rgt_op *op = NULL;
   rgt_op_desc desc;
-  rgt_status status = rgt_open(NULL, &ctx);
+  rgt_options options = {.struct_size = sizeof options, .device = "cpu"}; /* NULL for all of it takes a GPU where one is */
+  rgt_status status = rgt_open(&options, &ctx);
   if (status == RGT_OK) status = rgt_op_parse(ctx, "mlp:10-20-5:g3:f32:relu:b12:nk:i64", &desc);
   if (status == RGT_OK) status = rgt_op_new(ctx, &desc, NULL, &op);
   if (status == RGT_OK) status = rgt_op_prepare(op, ROWS, 0); /* the stored winner, else the nearest, else the default */
