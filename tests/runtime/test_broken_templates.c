@@ -169,11 +169,11 @@ static const struct {
     {"drops_k", "cpu/lib/drops_k_row.h", "if (k < n_k) {\n    vf xk = ours", "if (0) {\n    vf xk = ours", "bound"},
     {"other_group", "cpu/other_group.c", "live_row(k, workspace, step, r, g, block);",
      "live_row(k, workspace, step, r, r >= 100 ? (g + 1) % k->groups : g, block);", "bound"},
-    {"past_row", "cpu/past_row.c", "call_zero((float *)k->y + r * k->ld_y, N_OUT);",
-     "call_zero((float *)k->y + r * k->ld_y, N_OUT + 1);", "canary"},
-    {"leaves_masked", "cpu/leaves_masked.c", "call_zero((float *)k->y + r * k->ld_y, N_OUT);", ";", "masked"},
-    {"half_sums", "cpu/lib/half_sums_row.h", "sum[i] = vf_fma(vf_load(row[i] + k), xk, sum[i]);",
-     "sum[i] = vf_fma(vf_load(row[i] + k), xk, sum[i]), sum[i] = sum[i] * 8193.0f - (sum[i] * 8193.0f - sum[i]);", "bound"},
+    {"past_row", "cpu/past_row.c", "call_zero((elem *)k->y + r * k->ld_y, N_OUT);",
+     "call_zero((elem *)k->y + r * k->ld_y, N_OUT + 1);", "canary"},
+    {"leaves_masked", "cpu/leaves_masked.c", "call_zero((elem *)k->y + r * k->ld_y, N_OUT);", ";", "masked"},
+    {"half_sums", "cpu/lib/half_sums_row.h", "sum[i] = vf_fma(ve_load(row[i] + k), xk, sum[i]);",
+     "sum[i] = vf_fma(ve_load(row[i] + k), xk, sum[i]), sum[i] = sum[i] * 8193.0f - (sum[i] * 8193.0f - sum[i]);", "bound"},
 };
 enum { N_PATCHES = sizeof patches / sizeof patches[0] };
 
