@@ -25,7 +25,7 @@ typedef struct machine {
   rgt__device base;
   rgt_op_desc op;
   _Atomic int64_t clock_ps; /* the context's own thread and that of its background move it */
-  int compile_ms; /* how long a compile takes */
+  int compile_ms;           /* how long a compile takes */
   atomic_int n_modules, n_compiles;
 } machine;
 
