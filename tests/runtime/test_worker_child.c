@@ -58,6 +58,8 @@ static int pretend(const char *how) {
     reply_with(s.head, sizeof s.head);
   }
   if (strcmp(how, "silent") == 0) pause();
+  rgt__buffer_free(&b);
+  rgt__wire_message_free(&m);
   return 0;
 }
 
