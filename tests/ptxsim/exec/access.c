@@ -257,8 +257,9 @@ static int shared_conflicts(sim_warp *w, const sim_insn *i, const sim_access *a,
   return 0;
 }
 
-static int in_flight(sim_warp *w, const sim_insn *i, const sim_access *a) {
+int sim__access_in_flight(sim_warp *w, const sim_insn *i, const sim_access *a) {
   const uint32_t words = a->bytes > 4 ? a->bytes / 4 : 1;
+  if (!w->block->n_in_flight || !(w->machine->checks & SIM_CHECK_ASYNC)) return 0;
   SIM_EACH_LANE(lane, a->mask) {
     const unsigned char *flag = w->block->in_flight + a->offset[lane] / 4;
     uint32_t any = 0;
@@ -277,7 +278,7 @@ static int in_flight(sim_warp *w, const sim_insn *i, const sim_access *a) {
 int sim__access_conflicts(sim_warp *w, const sim_insn *i, const sim_access *a, int what, const unsigned char *values) {
   const unsigned checks = w->machine->checks;
   if (a->space == PTX_SHARED) {
-    if (w->block->n_in_flight && checks & SIM_CHECK_ASYNC && in_flight(w, i, a) != 0) return -1;
+    if (sim__access_in_flight(w, i, a) != 0) return -1;
     if (checks & SIM_CHECK_SHARED) return shared_conflicts(w, i, a, what, values);
   } else if (a->space == PTX_GLOBAL && checks & SIM_CHECK_GLOBAL && !(what & (SIM_IS_ATOMIC | SIM_IS_STRONG))) {
     return global_conflicts(w, i, a, what);

@@ -287,6 +287,7 @@ int sim__access_group(sim_warp *w, const sim_insn *i, sim_access *a, const uint6
                       uint32_t bytes, int what);
 /* Conflicts of a group whose values are known (stores): separate, since equal values written at once are no race. */
 int sim__access_conflicts(sim_warp *w, const sim_insn *i, const sim_access *a, int what, const unsigned char *values);
+int sim__access_in_flight(sim_warp *w, const sim_insn *i, const sim_access *a); /* shared bytes that a copy is on its way to */
 int sim__shared_touch(sim_warp *w, const sim_insn *i, uint32_t lane, uint64_t at, uint32_t bytes, int what,
                       const unsigned char *values);
 void sim__count_banks(sim_machine *m, const sim_access *a);

@@ -85,11 +85,7 @@ static void count(sim_warp *w, const sim_access *a) {
  * bytes. */
 static int shared_one_by_one(sim_warp *w, const sim_insn *i, sim_access *a, int what, const unsigned char *values) {
   const uint32_t mask = a->mask;
-  if (w->block->n_in_flight) {
-    if (sim__access_conflicts(w, i, a, what, values) != 0) return -1;
-    put(a, values);
-    return 0;
-  }
+  if (sim__access_in_flight(w, i, a) != 0) return -1;
   SIM_EACH_LANE(l, mask) {
     if (sim__shared_touch(w, i, l, a->offset[l], a->bytes, what, values + (size_t)l * a->bytes) != 0) return -1;
     memcpy(a->data + a->offset[l], values + (size_t)l * a->bytes, a->bytes);

@@ -119,6 +119,23 @@ static void reductions(void **state) {
   }
 }
 
+/* Groups of lanes with masks of their own at one instruction. */
+static void groups(void **state) {
+  (void)state;
+  uint32_t out[32];
+  fill(5);
+  run("match.any.sync.b32 %r4, %r3, -1; redux.sync.add.u32 %r2, %r1, %r4; shfl.sync.idx.b32 %r5, %r2, 0, 31, -1;\n", 32, out);
+  for (int l = 0; l < 32; l++) {
+    uint32_t sum = 0;
+    for (uint32_t k = 0; k < 32; k++) sum += in[k] == in[l] ? k : 0;
+    assert_int_equal(out[l], sum);
+  }
+  run("shr.u32 %r4, %r1, 4; setp.eq.u32 %p1, %r4, 0; selp.b32 %r5, 0xFFFF, 0xFFFF0000, %p1; shfl.sync.down.b32 %r2, %r1, 1, "
+      "0x101f, %r5;\n",
+      32, out);
+  for (uint32_t l = 0; l < 32; l++) assert_int_equal(out[l], l % 16 == 15 ? l : l + 1);
+}
+
 static void barriers(void **state) {
   (void)state;
   uint32_t out[96], count = 0;
@@ -210,8 +227,8 @@ static void atomic_results(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(shuffles), cmocka_unit_test(votes),
-                                     cmocka_unit_test(matches),  cmocka_unit_test(reductions),
-                                     cmocka_unit_test(barriers), cmocka_unit_test(atomic_results)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(shuffles),      cmocka_unit_test(votes),  cmocka_unit_test(matches),
+                                     cmocka_unit_test(reductions),    cmocka_unit_test(groups), cmocka_unit_test(barriers),
+                                     cmocka_unit_test(atomic_results)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
