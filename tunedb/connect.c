@@ -277,6 +277,8 @@ static rgt_status find_or_make(rgt__tunedb *db, rgt__error *err) {
   int writable = reader ? 0 : rgt__path_writable(db->path);
   if (writable < 0) return rgt__error_nomem(err, strlen(db->path) + 1);
   status = rgt__connect_attach(db, writable, err);
+  /* Damage is looked at twice: SQLite says the same of a journal that the disk refused to read a moment ago. */
+  if (status && db->damaged && writable) status = rgt__connect_attach(db, writable, err);
   if (status && db->damaged && writable) return rgt__salvage(db, err);
   return status;
 }

@@ -51,7 +51,7 @@ static int reading_failed(rgt__tunedb *db) {
 rgt_status rgt__statement_fail(rgt__tunedb *db, const char *what, rgt__error *err) {
   int code = sqlite3_extended_errcode(db->sql), primary = code & 0xFF;
   const char *text = sqlite3_errmsg(db->sql);
-  if (primary == SQLITE_CORRUPT && reading_failed(db)) {
+  if ((primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB) && reading_failed(db)) {
     code = SQLITE_IOERR_READ;
     primary = SQLITE_IOERR;
     text = sqlite3_errstr(code);
@@ -80,7 +80,7 @@ rgt_status rgt__statement_get(rgt__tunedb *db, rgt__sql_name name, sqlite3_stmt 
   sqlite3_stmt *s = db->statements[name];
   if (!s) {
     if (sqlite3_prepare_v3(db->sql, texts[name], -1, SQLITE_PREPARE_PERSISTENT, &s, NULL) != SQLITE_OK) {
-      if ((sqlite3_errcode(db->sql) & 0xFF) == SQLITE_ERROR) db->damaged = 1; /* a table of ours lacks a column */
+      if ((sqlite3_errcode(db->sql) & 0xFF) == SQLITE_ERROR && !reading_failed(db)) db->damaged = 1; /* a table of ours lacks a column */
       return rgt__statement_fail(db, "preparing a statement", err);
     }
     db->statements[name] = s;
