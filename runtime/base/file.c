@@ -107,10 +107,13 @@ rgt_status rgt__file_write(const char *path, const void *data, size_t n, unsigne
   char *temp = rgt__alloc(length + sizeof end);
   if (!temp) return rgt__error_nomem(err, length + sizeof end);
   memcpy(temp, path, length);
-  memcpy(temp + length, end, sizeof end);
 
   rgt_status status = RGT_OK;
-  int fd = mkostemp(temp, O_CLOEXEC);
+  int fd;
+  do {
+    memcpy(temp + length, end, sizeof end); /* a failed try has put letters there */
+    fd = mkostemp(temp, O_CLOEXEC);
+  } while (fd < 0 && errno == EINTR);
   if (fd < 0) {
     status = io_error(err, "cannot make a file beside", path, errno);
     goto done;
