@@ -7,15 +7,15 @@
 enum { WAYS = 16, LINE_SECTORS = 4 };
 
 typedef struct set {
-  uint64_t tag[WAYS];               /* line number + 1; 0: empty */
-  uint64_t used[WAYS];              /* when, within the cache's life */
+  uint32_t tag[WAYS];               /* line number + 1, its low 32 bits; 0: empty */
+  uint32_t used[WAYS];              /* when, within the cache's life */
   uint8_t valid[WAYS], dirty[WAYS]; /* a bit for each sector */
-  uint32_t last;                    /* the way that was used last */
+  uint32_t last, pad[7];            /* the way that was used last */
 } set;
 
 struct sim_cache {
   uint64_t n_sets;
-  uint64_t now;
+  uint32_t now;
   set *sets;
 };
 
@@ -40,7 +40,7 @@ static void evict(sim_machine *m, set *s, uint32_t way) {
   s->valid[way] = s->dirty[way] = 0;
 }
 
-static uint32_t way_of(const set *s, uint64_t tag) {
+static uint32_t way_of(const set *s, uint32_t tag) {
   uint32_t found = 0;
   for (uint32_t k = 0; k < WAYS; k++) found |= (uint32_t)(s->tag[k] == tag) << k;
   return found ? (uint32_t)__builtin_ctz(found) : WAYS;
@@ -55,9 +55,10 @@ static uint32_t oldest_way(const set *s) { /* empty ones were used at 0 */
 
 void sim__cache_sector(sim_machine *m, uint64_t sector, int write) {
   sim_cache *c = m->cache;
-  const uint64_t number = sector / LINE_SECTORS, tag = number + 1;
+  const uint64_t number = sector / LINE_SECTORS;
+  const uint32_t tag = (uint32_t)number + 1;
   const uint8_t bit = (uint8_t)(1u << (sector % LINE_SECTORS));
-  set *s = &c->sets[(number ^ number >> 17) % c->n_sets];
+  set *s = &c->sets[(uint32_t)(number ^ number >> 17) % (uint32_t)c->n_sets];
   uint32_t way = s->tag[s->last] == tag ? s->last : way_of(s, tag);
   if (way == WAYS) {
     way = oldest_way(s);

@@ -23,16 +23,17 @@ static void one_sector(sim_machine *m, const sim_access *a, uint64_t sector, int
 void sim__count_sectors(sim_machine *m, const sim_access *a, int what) {
   uint64_t seen[2 * SIM_LANES * 4];
   uint32_t n = 0;
-  uint64_t highest = 0;
+  uint64_t highest = 0, maybe = 0; /* maybe: a bit for the low bits of each sector seen */
   if (m->checks & SIM_COUNT_CACHE && a->range->sectors_serial != m->serial) sim__range_sectors(a->range, m->serial);
   SIM_EACH_LANE(l, a->mask) {
     const uint64_t first = a->offset[l] / 32, last = (a->offset[l] + a->bytes - 1) / 32;
     for (uint64_t s = first; s <= last; s++) {
       int old = 0;
-      if (n > 0 && s <= highest)
+      if (n > 0 && s <= highest && maybe >> (s & 63) & 1)
         for (uint32_t k = n; k-- > 0 && !old;) old = seen[k] == s;
       if (old) continue;
       seen[n++] = s;
+      maybe |= (uint64_t)1 << (s & 63);
       if (s > highest) highest = s;
       one_sector(m, a, s, what);
     }
