@@ -83,7 +83,7 @@ say $? consumer_the_command_runs
 
 # Tuning in the tree that was moved finds its worker there: no other one is near, and none is named.
 tune() { "$prefix/bin/ragtune" tune --in 4 --out 4 --groups 2 --rows 8 --device cpu --space "$scratch/space.lua" --quiet >"$scratch/out" 2>&1; }
-echo 'return { row_gather = { lanes = 4, vectors = 1 }, group_tiles = false }' >"$scratch/space.lua"
+echo 'return { row_gather = { fused = 0, lanes = 4 }, group_tiles = false }' >"$scratch/space.lua"
 tune || { cat "$scratch/out"; false; }
 say $? consumer_the_worker_is_found
 mv "$prefix/libexec/ragtune/ragtune-worker" "$prefix/libexec/ragtune/away"

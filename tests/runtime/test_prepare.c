@@ -177,8 +177,8 @@ static void batch_invariance_never_leaves_its_class(void **state) {
   front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT));
   for (int64_t rows = 1; rows <= 64; rows *= 2) assert_string_equal(ready_for(op, rows), tiles);
   run_right(op, few, 64);
-  problem_make(&p, few, 1, 1);
-  p.args.groups = 5000; /* more than the op was made for */
+  problem_make(&p, many, 1, 1);
+  p.args.groups = 5000; /* more than this op was made for */
   front_fails(&f, rgt_op_run(op, &p.args, NULL), RGT_EUNSUPPORTED, "batch-invariant");
   problem_untouched(&p);
   problem_free(&p);
