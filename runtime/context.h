@@ -27,7 +27,7 @@ struct rgt_ctx {
   int db_is_default;     /* db_path was not named by the caller or the environment: only we keep files there */
   rgt__sources *sources; /* likewise: rgt__context_families */
   rgt__families *families;
-  int n_faults_told; /* families left out that the log knows of */
+  int n_faults_told;                  /* families left out that the log knows of */
   char bundle_folder[768];            /* "" for none */
   rgt__bundle *bundle;                /* likewise: bundle.h */
   char toolchain[256];                /* "" until asked for: it starts a process */

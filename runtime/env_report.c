@@ -13,16 +13,25 @@ static void number(rgt_env_fn fn, void *user, const char *section, const char *n
   fn(user, section, name, text);
 }
 
+static void report_library(rgt_ctx *ctx, rgt_env_fn fn, void *user) {
+  static const char *const modes[] = {"cache", "tune", "replay", "off"};
+  fn(user, "ragtune", "version", RGT_VERSION);
+  fn(user, "ragtune", "mode", modes[ctx->mode]);
+}
+
 static void report_device(rgt_ctx *ctx, rgt_env_fn fn, void *user) {
   const rgt__device_info *info = &ctx->device->info;
-  rgt__error why = {""};
-  const char *toolchain = NULL;
-  char stamp[700];
   fn(user, "device", "kind", ctx->device->ops->kind);
   fn(user, "device", "class", info->class_text);
   fn(user, "device", "target", info->target.name);
   if (info->n_threads) number(fn, user, "device", "threads", info->n_threads);
   number(fn, user, "device", "free memory, MiB", info->free_bytes >> 20);
+}
+
+static void report_compiler(rgt_ctx *ctx, rgt_env_fn fn, void *user) {
+  rgt__error why;
+  const char *toolchain = NULL;
+  char stamp[700];
   ctx->device->ops->compiler_stamp(ctx->device, stamp, sizeof stamp);
   stamp[strcspn(stamp, "|")] = 0;
   why = ctx->error;
@@ -62,13 +71,6 @@ static void report_cuda(rgt_ctx *ctx, rgt_env_fn fn, void *user) {
   }
 }
 
-static void report_files(rgt_ctx *ctx, rgt_env_fn fn, void *user) {
-  fn(user, "files", "tuned database", ctx->db_path);
-  fn(user, "files", "code cache", rgt__code_cache_folder(ctx->cache)[0] ? rgt__code_cache_folder(ctx->cache) : "none");
-  fn(user, "files", "bundle", ctx->bundle_folder[0] ? ctx->bundle_folder : "none");
-  fn(user, "files", "templates", ctx->template_dir[0] ? ctx->template_dir : "built in");
-}
-
 /* Where candidates would be run, or where the program for that was looked for. */
 static void report_worker(rgt_ctx *ctx, rgt_env_fn fn, void *user) {
   rgt__error why = {""};
@@ -80,21 +82,40 @@ static void report_worker(rgt_ctx *ctx, rgt_env_fn fn, void *user) {
     fn(user, "files", "worker", where == RGT_WORKER_INSIDE ? "inside: candidates run in this process" : path);
 }
 
-rgt_status rgt_env(rgt_ctx *ctx, rgt_env_fn fn, void *user) {
-  static const char *const modes[] = {"cache", "tune", "replay", "off"};
-  if (!fn) return rgt__error_null(&ctx->error, "fn");
-  if (!ctx->device)
-    return rgt__error_set(&ctx->error, RGT_EINVAL, "the context could not be opened; close it and open another");
-  fn(user, "ragtune", "version", RGT_VERSION);
-  fn(user, "ragtune", "mode", modes[ctx->mode]);
-  report_device(ctx, fn, user);
-  report_cuda(ctx, fn, user);
-  report_files(ctx, fn, user);
+static void report_files(rgt_ctx *ctx, rgt_env_fn fn, void *user) {
+  fn(user, "files", "tuned database", ctx->db_path);
+  fn(user, "files", "code cache", rgt__code_cache_folder(ctx->cache)[0] ? rgt__code_cache_folder(ctx->cache) : "none");
+  fn(user, "files", "bundle", ctx->bundle_folder[0] ? ctx->bundle_folder : "none");
+  fn(user, "files", "templates", ctx->template_dir[0] ? ctx->template_dir : "built in");
   report_worker(ctx, fn, user);
+}
+
+static void report_environment(rgt_ctx *ctx, rgt_env_fn fn, void *user) {
   for (int i = 0; i < RGT_N_ENVIRONMENT; i++) {
     rgt__environment_name name = (rgt__environment_name)i;
     const char *value = rgt__environment_get(&ctx->env, name);
     fn(user, "environment", rgt__environment_label(name), value ? value : "unset");
   }
-  return RGT_OK;
+}
+
+static const struct {
+  const char *name;
+  void (*report)(rgt_ctx *ctx, rgt_env_fn fn, void *user);
+} sections[] = {{"ragtune", report_library}, {"device", report_device}, {"compiler", report_compiler},
+                {"cuda", report_cuda},       {"files", report_files},   {"environment", report_environment}};
+enum { N_SECTIONS = sizeof sections / sizeof sections[0] };
+
+rgt_status rgt_env(rgt_ctx *ctx, const char *section, rgt_env_fn fn, void *user) {
+  int n = 0;
+  if (!fn) return rgt__error_null(&ctx->error, "fn");
+  if (!ctx->device)
+    return rgt__error_set(&ctx->error, RGT_EINVAL, "the context could not be opened; close it and open another");
+  for (int i = 0; i < N_SECTIONS; i++) {
+    if (section && strcmp(section, sections[i].name) != 0) continue;
+    sections[i].report(ctx, fn, user);
+    n++;
+  }
+  return n ? RGT_OK
+           : rgt__error_set(&ctx->error, RGT_EINVAL,
+                            "section \"%s\" is unknown: ragtune, device, compiler, cuda, files or environment", section);
 }

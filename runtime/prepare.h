@@ -12,7 +12,8 @@ typedef struct rgt__choice {
   int threads;              /* it was tuned with so many, not with the device's; 0: with those */
 } rgt__choice;
 
-/* rgt__prepare_choose -- exact, else another number of threads, else nearest, else default, for calls of `rows` rows, under the op's limits and numeric class
+/* rgt__prepare_choose -- exact, else another number of threads, else nearest, else default, for calls of `rows` rows, under the
+ * op's limits and numeric class
  * ("" for a batch-invariant op: the default alone; NULL: any). Never fails for want of data; RGT_EDB and RGT_ENOMEM. */
 rgt_status rgt__prepare_choose(rgt_op *op, int64_t rows, const char *numeric_class, rgt__choice *out);
 /* rgt__prepare_class -- the numeric class to which a batch-invariant op keeps all its buckets: the one with the smallest

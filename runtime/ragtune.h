@@ -14,8 +14,8 @@
  *   Memory     pointer parameters are borrowed for the call; nothing consumes its argument; *_free takes NULL.
  *   Threads    one context per thread; objects made from a context belong to that context's thread. Contexts are
  *              independent, and share compiled code and the worker threads of the process.
- *   Pointers   one that a call needs and that is NULL is RGT_EINVAL; handles (ctx, op, config) are not looked at. A context that
- *              failed to open takes rgt_errmsg and rgt_close; what needs its device is RGT_EINVAL.
+ *   Pointers   one that a call needs and that is NULL is RGT_EINVAL; handles (ctx, op, config) are not looked at. A context
+ *              that failed to open takes rgt_errmsg and rgt_close; what needs its device is RGT_EINVAL.
  *   Structs    begin with struct_size: set it to sizeof; zero in every other field is a valid default.
  *   The library never exits and never prints.
  */
@@ -188,8 +188,8 @@ typedef struct rgt_op_options {
 
 /* rgt_op_new -- a handle for one op on the context's device. options may be NULL.
  * Returns RGT_OK, RGT_EINVAL, RGT_EUNSUPPORTED (the device cannot do this dtype or order yet), RGT_ENOMEM.
- * Memory: free with rgt_op_free before rgt_close, or let rgt_close do it; on CUDA when its calls are over (rgt_sync), and so are
- * the graphs that captured them. */
+ * Memory: free with rgt_op_free before rgt_close, or let rgt_close do it; on CUDA when its calls are over (rgt_sync), and so
+ * are the graphs that captured them. */
 RGT_API rgt_status rgt_op_new(rgt_ctx *ctx, const rgt_op_desc *desc, const rgt_op_options *options, rgt_op **op);
 RGT_API void rgt_op_free(rgt_op *op);
 
@@ -518,9 +518,12 @@ RGT_API rgt_status rgt_verify(rgt_op *op, const rgt_verify_options *options, rgt
 RGT_API void rgt_from_float(rgt_dtype dtype, const float *from, void *to, size_t n);
 RGT_API void rgt_to_float(rgt_dtype dtype, const void *from, float *to, size_t n);
 
-/* rgt_env -- devices, compilers, versions, files and environment variables, as "name" / "value" lines through fn. */
+/* rgt_env -- devices, compilers, versions, files and environment variables, as "name" / "value" lines through fn.
+ * section   "ragtune", "device", "compiler", "cuda", "files" or "environment": that one alone, and nothing is opened for the
+ *           others; NULL: all of them. "compiler" starts the compiler to ask its version, "cuda" loads NVRTC and the driver.
+ * Returns RGT_OK, RGT_EINVAL (no such section, fn is NULL). The texts are borrowed for the callback. */
 typedef void (*rgt_env_fn)(void *user, const char *section, const char *name, const char *value);
-RGT_API rgt_status rgt_env(rgt_ctx *ctx, rgt_env_fn fn, void *user);
+RGT_API rgt_status rgt_env(rgt_ctx *ctx, const char *section, rgt_env_fn fn, void *user);
 
 /* ---- the tuned database ------------------------------------------------------------------------------------ */
 

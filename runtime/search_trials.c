@@ -40,8 +40,8 @@ static void add_times(rgt__tunedb_trial *t, const rgt__interval *time, const rgt
   t->n_samples = time->n;
 }
 
-/* A database that cannot be written ends nothing: the results stay in this process, and the caller says so. Nothing more of this
- * search goes to it then: a duel stored without its waves would look like a search that came to its end. */
+/* A database that cannot be written ends nothing: the results stay in this process, and the caller says so. Nothing more of
+ * this search goes to it then: a duel stored without its waves would look like a search that came to its end. */
 rgt_status rgt__search_store(rgt__search *s, const rgt__tunedb_trial *trials, int n, rgt__error *err) {
   if (n == 0 || s->store_status == RGT_EDB) return RGT_OK;
   rgt_status status = rgt__tunedb_put(s->setup->db, &s->run, &s->key.signature, &s->key.place, trials, n, err);

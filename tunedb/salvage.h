@@ -4,7 +4,8 @@
 
 #include "tunedb/handle.h"
 
-/* rgt__salvage -- db is closed, its file damaged, the folder locked (rgt__path_lock): leaves db open on a good file, with a notice; or RGT_EDB, db closed. */
+/* rgt__salvage -- db is closed, its file damaged, the folder locked (rgt__path_lock): leaves db open on a good file, with a
+ * notice; or RGT_EDB, db closed. */
 rgt_status rgt__salvage(rgt__tunedb *db, rgt__error *err);
 
 #endif

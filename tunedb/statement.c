@@ -80,7 +80,8 @@ rgt_status rgt__statement_get(rgt__tunedb *db, rgt__sql_name name, sqlite3_stmt 
   sqlite3_stmt *s = db->statements[name];
   if (!s) {
     if (sqlite3_prepare_v3(db->sql, texts[name], -1, SQLITE_PREPARE_PERSISTENT, &s, NULL) != SQLITE_OK) {
-      if ((sqlite3_errcode(db->sql) & 0xFF) == SQLITE_ERROR && !reading_failed(db)) db->damaged = 1; /* a table of ours lacks a column */
+      if ((sqlite3_errcode(db->sql) & 0xFF) == SQLITE_ERROR && !reading_failed(db))
+        db->damaged = 1; /* a table of ours lacks a column */
       return rgt__statement_fail(db, "preparing a statement", err);
     }
     db->statements[name] = s;

@@ -36,7 +36,7 @@ static rgt_status env(const rgt__options *o, rgt__session *s, rgt__message *m) {
     object = rgt__json_object("env");
     w.list = rgt__json_array(object, "lines");
   }
-  status = rgt_env(s->ctx, on_line, &w);
+  status = rgt_env(s->ctx, NULL, on_line, &w);
   if (status != RGT_OK) {
     json_decref(object);
     return rgt__message_from(m, status, s->ctx);

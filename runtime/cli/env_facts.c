@@ -15,5 +15,6 @@ static void keep(void *user, const char *section, const char *name, const char *
 void rgt__env_facts_get(rgt_ctx *ctx, rgt__env_facts *facts) {
   strcpy(facts->device_class, "unknown");
   strcpy(facts->toolchain, "unknown");
-  (void)!rgt_env(ctx, keep, facts);
+  (void)!rgt_env(ctx, "device", keep, facts);
+  (void)!rgt_env(ctx, "compiler", keep, facts);
 }

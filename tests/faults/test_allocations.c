@@ -330,7 +330,7 @@ static void ignore_fact(void *user, const char *section, const char *name, const
 }
 
 static rgt_status env(world *w) {
-  return rgt_env(w->ctx, ignore_fact, NULL);
+  return rgt_env(w->ctx, NULL, ignore_fact, NULL);
 }
 
 static rgt_status wait_for_it(world *w) {

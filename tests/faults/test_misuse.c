@@ -98,8 +98,8 @@ static void no_fact(void *user, const char *section, const char *name, const cha
   X(verify_case_negative_rows, ctx,                                                                   \
     (data_case.struct_size = sizeof data_case, data_case.rows = -4, v.data = &data_case,              \
      rgt_verify(s->op, &v, no_verdict, NULL)))                                                        \
-  X(env_no_function, ctx, rgt_env(s->ctx, NULL, NULL))                                                \
-  X(env_of_a_failed_context, failed, rgt_env(s->failed, no_fact, NULL))                               \
+  X(env_no_function, ctx, rgt_env(s->ctx, NULL, NULL, NULL))                                          \
+  X(env_of_a_failed_context, failed, rgt_env(s->failed, NULL, no_fact, NULL))                         \
   X(db_list_no_function, ctx, rgt_db_list(s->ctx, NULL, NULL))                                        \
   X(mem_alloc_no_place, ctx, rgt_mem_alloc(s->ctx, 8, NULL))                                          \
   X(mem_alloc_on_a_failed_context, failed, rgt_mem_alloc(s->failed, 8, &memory))                      \

@@ -221,8 +221,7 @@ static void test_failures(void **state) {
   assert_int_equal(run_fake("#!/bin/sh\nexit 0\n", "avx9", 20000, &out, &err), RGT_EINVAL);
   assert_string_equal(err.text, "target \"avx9\" is no CPU target: plain, x86-64-avx2 or x86-64-avx512");
   assert_int_equal(run_fake("#!/bin/sh\nexit 1\n", "plain", 20000, &out, &err), RGT_ECOMPILE);
-  assert_non_null(
-      strstr(out.log, "/fakecc ended with status 1 and said nothing")); /* which program: RAGTUNE_CC may name any */
+  assert_non_null(strstr(out.log, "/fakecc ended with status 1 and said nothing")); /* which program: RAGTUNE_CC may name any */
   assert_string_equal(err.text, out.log);
   assert_null(out.code);
   assert_int_equal(run_fake("#!/bin/sh\necho first >&2; echo second; exit 1\n", "plain", 20000, &out, &err), RGT_ECOMPILE);

@@ -44,7 +44,18 @@ static const char *value_of(const char *key) {
 
 static void read_all(void) {
   l.n = 0;
-  front_ok(&f, rgt_env(f.ctx, take, &l));
+  front_ok(&f, rgt_env(f.ctx, NULL, take, &l));
+}
+
+static void one_section_alone(void **state) {
+  (void)state;
+  l.n = 0;
+  front_ok(&f, rgt_env(f.ctx, "compiler", take, &l));
+  assert_true(l.n > 0);
+  for (int i = 0; i < l.n; i++) assert_int_equal(strncmp(l.text[i], "compiler/", 9), 0);
+  l.n = 0;
+  front_fails(&f, rgt_env(f.ctx, "compilers", take, &l), RGT_EINVAL, "section \"compilers\" is unknown: ragtune, device");
+  assert_int_equal(l.n, 0);
 }
 
 static void the_usual_surroundings(void **state) {
@@ -97,6 +108,6 @@ static void what_is_missing_is_said(void **state) {
 
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-  const struct CMUnitTest tests[] = {TEST(the_usual_surroundings), TEST(what_is_missing_is_said)};
+  const struct CMUnitTest tests[] = {TEST(the_usual_surroundings), TEST(one_section_alone), TEST(what_is_missing_is_said)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

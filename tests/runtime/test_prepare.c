@@ -169,7 +169,7 @@ static void batch_invariance_never_leaves_its_class(void **state) {
   front_ok(&f, rgt_op_prepare(free_op, 2000, RGT_PREPARE_WAIT));
   assert_string_equal(ready_for(free_op, 2000), tiles);
   front_ok(&f, rgt_op_prepare(op, 2000, RGT_PREPARE_WAIT)); /* one row could not be: nothing is */
-  for (int64_t rows = 1; rows <= 2000; rows *= 4) /* the default, or what is built in, with its bits */
+  for (int64_t rows = 1; rows <= 2000; rows *= 4)           /* the default, or what is built in, with its bits */
     assert_true(!ready_for(op, rows) || strcmp(ready_for(op, rows), FRONT_DEFAULT) == 0);
   run_right(op, many, 300);
   op = front_op_with(&f, few, &one_class);

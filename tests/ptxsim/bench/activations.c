@@ -1,6 +1,7 @@
 /* activations.c -- the CUDA activations of the core, compiled by NVRTC and run here, against float64 and the declared errors.
  *
- *   ptxsim_activations [STEP [ACTIVATION]]     every STEP-th f32 (1: all, some ten minutes an activation); one activation or all
+ *   ptxsim_activations [STEP [ACTIVATION]]     every STEP-th f32 (1: all, some ten minutes an activation); one activation or
+ * all
  *
  * Each value also has the bits of the C form with FMA. Exit status 1 if one is wrong, naming the first. */
 #include "../tests/support/kernels.h"

@@ -207,8 +207,9 @@ R(notp, !A)
 R(shl16, SHL_(16))
 R(shl32, SHL_(32))
 R(shl64, SHL_(64))
-R(shr16, SHR_(16)) R(shr32, SHR_(32)) R(shr64, SHR_(64)) R(sar16, SAR_(16)) R(sar32, SAR_(32))
-    R(sar64, SAR_(64)) static uint64_t count(uint64_t x) {
+R(shr16, SHR_(16))
+R(shr32, SHR_(32)) R(shr64, SHR_(64)) R(sar16, SAR_(16)) R(sar32, SAR_(32)) R(sar64, SAR_(64)) static uint64_t
+    count(uint64_t x) {
   uint64_t n = 0;
   for (; x; x &= x - 1) n++;
   return n;
@@ -226,8 +227,8 @@ static uint64_t reversed(uint64_t x, int w) {
 R(popc32, count(A))
 R(popc64, count(A))
 R(clz32, leading(A, 32))
-R(clz64, leading(A, 64)) R(brev32, reversed(A, 32)) R(brev64, reversed(A, 64)) static uint64_t
-    bfind(uint64_t x, int w, int is_signed, int shift) {
+R(clz64, leading(A, 64))
+R(brev32, reversed(A, 32)) R(brev64, reversed(A, 64)) static uint64_t bfind(uint64_t x, int w, int is_signed, int shift) {
   if (is_signed && x >> (w - 1) & 1) x = ~x;
   for (int k = w - 1; k >= 0; k--)
     if (x >> k & 1) return (uint64_t)(shift ? w - 1 - k : k);
@@ -236,8 +237,9 @@ R(clz64, leading(A, 64)) R(brev32, reversed(A, 32)) R(brev64, reversed(A, 64)) s
 R(bfind_u32, bfind(A, 32, 0, 0))
 R(bfind_s32, bfind(A, 32, 1, 0))
 R(bfind_u64, bfind(A, 64, 0, 0))
-R(bfind_s64, bfind(A, 64, 1, 0)) R(bfinds_u32, bfind(A, 32, 0, 1)) R(bfinds_s32, bfind(A, 32, 1, 1))
-    R(bfinds_u64, bfind(A, 64, 0, 1)) R(bfinds_s64, bfind(A, 64, 1, 1))
+R(bfind_s64, bfind(A, 64, 1, 0))
+R(bfinds_u32, bfind(A, 32, 0, 1)) R(bfinds_s32, bfind(A, 32, 1, 1)) R(bfinds_u64, bfind(A, 64, 0, 1))
+    R(bfinds_s64, bfind(A, 64, 1, 1))
     /* Word for word as the PTX ISA has it. */
     static uint64_t bfe(uint64_t x, uint64_t b, uint64_t c, int w, int is_signed) {
   const int msb = w - 1, pos = (int)(b & 0xFF), len = (int)(c & 0xFF);
@@ -301,8 +303,8 @@ R(bmsk_c, bmsk(A, B)) R(bmsk_w, bmsk(A & 31, B & 31)) static uint64_t szext(uint
 R(szext_cu, szext(A, B, 0))
 R(szext_cs, szext(A, B, 1))
 R(szext_wu, szext(A, B & 31, 0))
-R(szext_ws, szext(A, B & 31, 1)) R(select_, C ? A : B) R(slct_s, (int32_t)C >= 0 ? A : B) static uint64_t
-    slct_f(const uint64_t *a) {
+R(szext_ws, szext(A, B & 31, 1))
+R(select_, C ? A : B) R(slct_s, (int32_t)C >= 0 ? A : B) static uint64_t slct_f(const uint64_t *a) {
   const uint32_t u = (uint32_t)C;
   const int is_nan = (u & 0x7FFFFFFF) > 0x7F800000, negative = u >> 31 && (u & 0x7FFFFFFF);
   return !is_nan && !negative ? A : B;
