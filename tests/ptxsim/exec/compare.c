@@ -1,4 +1,5 @@
-/* compare.c -- setp for whole numbers and floats. Ordered comparisons are false where a NaN takes part, unordered ones true. */
+/* compare.c -- setp for whole numbers and floats, set for pairs. Ordered comparisons are false where a NaN takes part,
+ * unordered ones true. */
 #include "exec/alu.h"
 
 #define SIX(name, A, ca, cb)          \
@@ -16,21 +17,41 @@ SIX(u64, u64, a, b)
 SIX(s64, s64, a, b)
 
 /* `ne` of floats is ordered in PTX, unlike C's. */
-#define REAL(name, A, ca, cb)                              \
-  ALUP(eq_##name, A, A, (ca) == (cb))                      \
-  ALUP(ne_##name, A, A, ((ca) < (cb)) | ((ca) > (cb)))     \
-  ALUP(lt_##name, A, A, (ca) < (cb))                       \
-  ALUP(le_##name, A, A, (ca) <= (cb))                      \
-  ALUP(gt_##name, A, A, (ca) > (cb))                       \
-  ALUP(ge_##name, A, A, (ca) >= (cb))                      \
-  ALUP(equ_##name, A, A, !(((ca) < (cb)) | ((ca) > (cb)))) \
-  ALUP(neu_##name, A, A, (ca) != (cb))                     \
-  ALUP(ltu_##name, A, A, !((ca) >= (cb)))                  \
-  ALUP(leu_##name, A, A, !((ca) > (cb)))                   \
-  ALUP(gtu_##name, A, A, !((ca) <= (cb)))                  \
-  ALUP(geu_##name, A, A, !((ca) < (cb)))                   \
-  ALUP(num_##name, A, A, ((ca) == (ca)) & ((cb) == (cb)))  \
-  ALUP(nan_##name, A, A, ((ca) != (ca)) | ((cb) != (cb)))
+#define C_eq(x, y) ((x) == (y))
+#define C_ne(x, y) (((x) < (y)) | ((x) > (y)))
+#define C_lt(x, y) ((x) < (y))
+#define C_le(x, y) ((x) <= (y))
+#define C_gt(x, y) ((x) > (y))
+#define C_ge(x, y) ((x) >= (y))
+#define C_equ(x, y) (!C_ne(x, y))
+#define C_neu(x, y) ((x) != (y))
+#define C_ltu(x, y) (!C_ge(x, y))
+#define C_leu(x, y) (!C_gt(x, y))
+#define C_gtu(x, y) (!C_le(x, y))
+#define C_geu(x, y) (!C_lt(x, y))
+#define C_num(x, y) (((x) == (x)) & ((y) == (y)))
+#define C_nan(x, y) (((x) != (x)) | ((y) != (y)))
+#define FOURTEEN(M, ...) \
+  M(eq, __VA_ARGS__)     \
+  M(ne, __VA_ARGS__)     \
+  M(lt, __VA_ARGS__)     \
+  M(le, __VA_ARGS__)     \
+  M(gt, __VA_ARGS__)     \
+  M(ge, __VA_ARGS__)     \
+  M(equ, __VA_ARGS__)    \
+  M(neu, __VA_ARGS__)    \
+  M(ltu, __VA_ARGS__)    \
+  M(leu, __VA_ARGS__)    \
+  M(gtu, __VA_ARGS__)    \
+  M(geu, __VA_ARGS__)    \
+  M(num, __VA_ARGS__)    \
+  M(nan, __VA_ARGS__)
+#define REAL_ONE(cmp, name, A, V) ALUP(cmp##_##name, A, A, C_##cmp(V(a), V(b)))
+#define REAL(name, A, V) FOURTEEN(REAL_ONE, name, A, V)
+/* Of pairs: 16 ones for each half in which it holds. */
+#define PAIR_ONE(cmp, name, V) \
+  ALU2(cmp##_##name, u32, u32, u32, (C_##cmp(V(a), V(b)) ? 0xFFFFu : 0) | (C_##cmp(V(a >> 16), V(b >> 16)) ? 0xFFFF0000u : 0))
+#define PAIR(name, V) FOURTEEN(PAIR_ONE, name, V)
 
 static inline f32 flush(f32 x) {
   return fabsf(x) < 0x1p-126f ? 0 : x;
@@ -40,15 +61,17 @@ static inline f32 flush(f32 x) {
 static inline f32 flush_f16(f32 x) {
   return fabsf(x) < 0x1p-14f ? 0 : x;
 }
-REAL(f32, f32, a, b)
-REAL(ftz_f32, f32, flush(a), flush(b))
-REAL(f64, f64, a, b)
-REAL(f16, u32, F16(a), F16(b))
-REAL(ftz_f16, u32, flush_f16(F16(a)), flush_f16(F16(b)))
-REAL(f16_high, u32, F16(a >> 16), F16(b >> 16))
-REAL(ftz_f16_high, u32, flush_f16(F16(a >> 16)), flush_f16(F16(b >> 16)))
-REAL(bf16, u32, BF16(a), BF16(b))
-REAL(bf16_high, u32, BF16(a >> 16), BF16(b >> 16))
+#define SAME(x) (x)
+#define FTZ_F16(x) flush_f16(F16(x))
+REAL(f32, f32, SAME)
+REAL(ftz_f32, f32, flush)
+REAL(f64, f64, SAME)
+REAL(f16, u32, F16)
+REAL(ftz_f16, u32, FTZ_F16)
+REAL(bf16, u32, BF16)
+PAIR(f16x2, F16)
+PAIR(ftz_f16x2, FTZ_F16)
+PAIR(bf16x2, BF16)
 
 static inline u32 class_f32(u32 a) { /* 1 NaN, 2 infinite, 4 subnormal, 8 zero, 16 normal */
   const u32 m = a & 0x7FFFFFFF;
@@ -78,16 +101,16 @@ TEST(64, u64)
   { "setp." cmp "." text, sig, fn, I, SIM_F_ALL, 0 }
 #define HIGH_LOW(text, t, sig) \
   NAMED("lo", text, lt_##t, sig), NAMED("ls", text, le_##t, sig), NAMED("hi", text, gt_##t, sig), NAMED("hs", text, ge_##t, sig)
+#define FOURTEEN_ROWS(M, ...)                                                                                             \
+  M(eq, __VA_ARGS__), M(ne, __VA_ARGS__), M(lt, __VA_ARGS__), M(le, __VA_ARGS__), M(gt, __VA_ARGS__), M(ge, __VA_ARGS__), \
+      M(equ, __VA_ARGS__), M(neu, __VA_ARGS__), M(ltu, __VA_ARGS__), M(leu, __VA_ARGS__), M(gtu, __VA_ARGS__),            \
+      M(geu, __VA_ARGS__), M(num, __VA_ARGS__), M(nan, __VA_ARGS__)
 #define REAL_ROW(cmp, before, after, fn, sig, class) \
   { "setp." #cmp before after, sig, cmp##_##fn, class, SIM_F_ALL, 0 }
-#define REAL_ROWS(before, after, fn, sig, class)                                                  \
-  REAL_ROW(eq, before, after, fn, sig, class), REAL_ROW(ne, before, after, fn, sig, class),       \
-      REAL_ROW(lt, before, after, fn, sig, class), REAL_ROW(le, before, after, fn, sig, class),   \
-      REAL_ROW(gt, before, after, fn, sig, class), REAL_ROW(ge, before, after, fn, sig, class),   \
-      REAL_ROW(equ, before, after, fn, sig, class), REAL_ROW(neu, before, after, fn, sig, class), \
-      REAL_ROW(ltu, before, after, fn, sig, class), REAL_ROW(leu, before, after, fn, sig, class), \
-      REAL_ROW(gtu, before, after, fn, sig, class), REAL_ROW(geu, before, after, fn, sig, class), \
-      REAL_ROW(num, before, after, fn, sig, class), REAL_ROW(nan, before, after, fn, sig, class)
+#define REAL_ROWS(before, after, fn, sig, class) FOURTEEN_ROWS(REAL_ROW, before, after, fn, sig, class)
+#define PAIR_ROW(cmp, after, fn) \
+  { "set." #cmp after, "w:ww", cmp##_##fn, SIM_C_FP16, SIM_F_PAIR, 0 }
+#define PAIR_ROWS(after, fn) FOURTEEN_ROWS(PAIR_ROW, after, fn)
 #define TEST_ROWS(w, sig)                                                                                               \
   {"testp.finite.f" #w, sig, finite_##w, I, SIM_F_ALL, 0}, {"testp.infinite.f" #w, sig, infinite_##w, I, SIM_F_ALL, 0}, \
       {"testp.number.f" #w, sig, number_##w, I, SIM_F_ALL, 0},                                                          \
@@ -117,13 +140,10 @@ static const sim_alu_row rows[] = {
     REAL_ROWS("", ".f64", f64, "p:gg", SIM_C_FP64),
     REAL_ROWS("", ".f16", f16, "p:hh", SIM_C_FP16),
     REAL_ROWS(".ftz", ".f16", ftz_f16, "p:hh", SIM_C_FP16),
-    REAL_ROWS("", ".f16x2", f16, "p:ww", SIM_C_FP16),
-    REAL_ROWS(".ftz", ".f16x2", ftz_f16, "p:ww", SIM_C_FP16),
-    REAL_ROWS("", ".f16x2.high", f16_high, "p:ww", SIM_C_FP16),
-    REAL_ROWS(".ftz", ".f16x2.high", ftz_f16_high, "p:ww", SIM_C_FP16),
     REAL_ROWS("", ".bf16", bf16, "p:hh", SIM_C_FP16),
-    REAL_ROWS("", ".bf16x2", bf16, "p:ww", SIM_C_FP16),
-    REAL_ROWS("", ".bf16x2.high", bf16_high, "p:ww", SIM_C_FP16),
+    PAIR_ROWS(".u32.f16x2", f16x2),
+    PAIR_ROWS(".ftz.u32.f16x2", ftz_f16x2),
+    PAIR_ROWS(".u32.bf16x2", bf16x2),
     TEST_ROWS(32, "p:f"),
     TEST_ROWS(64, "p:g"),
 };

@@ -104,8 +104,8 @@ int ptx__decode_alu(ptx_decoder *d) {
 }
 
 static const ptx_decode_row *special_row(const char *opcode) {
-  static const ptx_decode_row *const tables[] = {ptx__decode_moves, ptx__decode_memory, ptx__decode_warp, ptx__decode_control,
-                                                 ptx__decode_matrix};
+  static const ptx_decode_row *const tables[] = {ptx__decode_moves, ptx__decode_compare, ptx__decode_memory,
+                                                 ptx__decode_warp,  ptx__decode_control, ptx__decode_matrix};
   for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
     for (const ptx_decode_row *r = tables[t]; r->opcode; r++)
       if (strcmp(r->opcode, opcode) == 0) return r;
@@ -139,7 +139,12 @@ static int resolve_branches(ptx_decoder *d, const uint32_t *pc_of, uint32_t firs
 
 static void declare_registers(ptx_decoder *d, const ptx_function *f) {
   d->n_regs = 0;
-  for (size_t i = 0; i < f->n_regs; i++) ptx__temporary(d, f->regs[i]->type.bits == 16 ? 32 : f->regs[i]->type.bits);
+  for (size_t i = 0; i < f->n_regs; i++) {
+    const int bits = f->regs[i]->type.bits;
+    ptx__temporary(d, bits == 16 ? 32 : bits == 128 ? 64 : bits);
+  }
+  for (size_t i = 0; i < f->n_regs; i++)
+    if (f->regs[i]->type.bits == 128) f->regs[i]->upper = (int)ptx__temporary(d, 64) - 1;
 }
 
 static void keep(sim_function *f, void *p) {

@@ -54,6 +54,10 @@ void ptx__note_shared_width(ptx_decoder *d, int space, int bytes);
 int ptx__atomic_type(ptx_type t); /* SIM_T_..., or -1 */
 int ptx__ref_class(const ptx_decoder *d, uint32_t ref);
 int ptx__address(ptx_decoder *d, const ptx_operand *o, int space, uint32_t *ref); /* sets address_kind and offset */
+/* A register of 128 bits as its lower and upper 64; and mov of one. */
+int ptx__wide(ptx_decoder *d, const ptx_operand *o, uint32_t half[2]);
+int ptx__move_wide(ptx_decoder *d, const ptx_operand *to, const ptx_operand *from);
+char ptx__letter(int bits); /* of whole numbers */
 /* A 16- or 32-bit number that must be known here. */
 int ptx__immediate(ptx_decoder *d, const ptx_operand *o, int64_t *value);
 
@@ -72,8 +76,8 @@ typedef struct ptx_decode_row {
   ptx_decode_one decode;
 } ptx_decode_row;
 /* Ends with a row without an opcode. */
-extern const ptx_decode_row ptx__decode_moves[], ptx__decode_memory[], ptx__decode_warp[], ptx__decode_control[],
-    ptx__decode_matrix[];
+extern const ptx_decode_row ptx__decode_moves[], ptx__decode_compare[], ptx__decode_memory[], ptx__decode_warp[],
+    ptx__decode_control[], ptx__decode_matrix[];
 int ptx__decode_alu(ptx_decoder *d);
 
 /* flow.c: `join` of every branch of the routine. slots.c: references become offsets. Both 0 or -1. */

@@ -68,10 +68,10 @@ static int elements(ptx_decoder *d, const ptx_operand *o, const ptx_operand **fi
   return 0;
 }
 
-static int memory_type(ptx_decoder *d, ptx_type *type) {
+static int memory_type(ptx_decoder *d, int n, ptx_type *type) {
   *type = ptx__take_type(d);
-  if (type->bits < 8 || type->bits > 64 || type->pair) return ptx__bad(d, "a type of 8 to 64 bits is needed");
-  return 0;
+  if (type->bits < 8 || type->pair) return ptx__bad(d, "a type of 8 to 128 bits is needed");
+  return type->bits == 128 && n > 1 ? ptx__bad(d, "a vector of .b128 is longer than 128 bits") : 0;
 }
 
 /* Races are told apart by the narrowest access that the kernel has: 1 to 16 bytes. */
@@ -80,23 +80,48 @@ void ptx__note_shared_width(ptx_decoder *d, int space, int bytes) {
   if ((space == PTX_SHARED || space == PTX_GENERIC) && shift < d->f->shared_granule) d->f->shared_granule = shift;
 }
 
+/* The registers that are loaded: those of the list, or the two halves of one of 128 bits. `bits` is what each has. */
+static int loaded(ptx_decoder *d, const ptx_operand *list, int *n, ptx_type *type, uint32_t *refs, int *bits) {
+  *bits = 0;
+  if (type->bits == 128) {
+    *n = 2;
+    *bits = type->bits = 64;
+    return ptx__wide(d, list, refs);
+  }
+  for (int k = 0; k < *n; k++) {
+    int b = type->bits;
+    if (ptx__dest_any(d, &list[k], &b, &refs[k]) != 0) return -1;
+    if (list[k].kind == PTX_O_SINK) b = *bits ? *bits : b;
+    if (k > 0 && (b > 32) != (*bits > 32)) return ptx__bad(d, "registers of different widths in a vector");
+    *bits = b;
+  }
+  return 0;
+}
+
+static int stored(ptx_decoder *d, const ptx_operand *list, int *n, ptx_type *type, uint32_t *refs) {
+  if (type->bits == 128) {
+    *n = 2;
+    type->bits = 64;
+    return ptx__wide(d, list, refs);
+  }
+  for (int k = 0; k < *n; k++) {
+    int b;
+    if (ptx__source_any(d, &list[k], *type, &b, &refs[k]) != 0) return -1;
+  }
+  return 0;
+}
+
 static int decode_ld(ptx_decoder *d) {
   const ptx_operand *o = d->s->operands, *list = NULL;
   const int space = take_space(d), order = take_order(d);
-  int hint, n, bits = 0;
+  int hint, n, bits;
   ptx_type type;
   take_hints(d, &hint);
-  if (ptx__count(d, 2 + hint, 2 + hint) != 0 || elements(d, &o[0], &list, &n) != 0 || memory_type(d, &type) != 0 ||
+  if (ptx__count(d, 2 + hint, 2 + hint) != 0 || elements(d, &o[0], &list, &n) != 0 || memory_type(d, n, &type) != 0 ||
       ptx__all_taken(d) != 0)
     return -1;
   uint32_t refs[8], address;
-  for (int k = 0; k < n; k++) {
-    int b = type.bits;
-    if (ptx__dest_any(d, &list[k], &b, &refs[k]) != 0) return -1;
-    if (list[k].kind == PTX_O_SINK) b = bits ? bits : b;
-    if (k > 0 && (b > 32) != (bits > 32)) return ptx__bad(d, "registers of different widths in a vector");
-    bits = b;
-  }
+  if (loaded(d, list, &n, &type, refs, &bits) != 0) return -1;
   ptx__begin(d);
   sim_insn *i = &d->insn;
   i->space = (uint8_t)space;
@@ -120,15 +145,12 @@ static int decode_st(ptx_decoder *d) {
   int hint, n;
   ptx_type type;
   take_hints(d, &hint);
-  if (ptx__count(d, 2 + hint, 2 + hint) != 0 || elements(d, &o[1], &list, &n) != 0 || memory_type(d, &type) != 0 ||
+  if (ptx__count(d, 2 + hint, 2 + hint) != 0 || elements(d, &o[1], &list, &n) != 0 || memory_type(d, n, &type) != 0 ||
       ptx__all_taken(d) != 0)
     return -1;
   if (space == PTX_CONST) return ptx__bad(d, "constant memory cannot be stored to");
   uint32_t refs[8], address;
-  for (int k = 0; k < n; k++) {
-    int b;
-    if (ptx__source_any(d, &list[k], type, &b, &refs[k]) != 0) return -1;
-  }
+  if (stored(d, list, &n, &type, refs) != 0) return -1;
   ptx__begin(d);
   sim_insn *i = &d->insn;
   i->space = (uint8_t)space;

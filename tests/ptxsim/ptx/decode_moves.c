@@ -1,4 +1,4 @@
-/* decode_moves.c -- mov, cvta, cvt, comparisons, carries, lop3: what the tables of full names do not cover. */
+/* decode_moves.c -- mov, cvta, cvt, carries, lop3: what the tables of full names do not cover. */
 #include "exec/convert.h"
 #include "exec/steps.h"
 #include "ptx/decode.h"
@@ -9,10 +9,6 @@
 /* ---- mov
  * ------------------------------------------------------------------------------------------------------------------------------
  */
-
-static char letter_of(int bits) {
-  return bits == 1 ? 'p' : bits == 16 ? 'h' : bits == 64 ? 'd' : 'w';
-}
 
 static int clock_special(const char *name) {
   static const struct {
@@ -33,13 +29,13 @@ static int move_pack(ptx_decoder *d, const ptx_operand *from, int bits) {
   if (part == 8) return ptx__bad(d, "parts of 8 bits are not known here");
   uint32_t dst, src;
   char name[16];
-  if (ptx__dest(d, &d->s->operands[0], letter_of(bits), &dst) != 0) return -1;
+  if (ptx__dest(d, &d->s->operands[0], ptx__letter(bits), &dst) != 0) return -1;
   snprintf(name, sizeof name, "pack%dx%d", n, part);
   const sim_alu_row *row = sim__alu_find(name);
   if (!row) return ptx__bad(d, "the simulator lacks %s", name);
   uint32_t parts[4] = {0};
   for (int k = 0; k < n; k++) {
-    if (ptx__source(d, &from->elements[k], letter_of(part), &src) != 0) return -1;
+    if (ptx__source(d, &from->elements[k], ptx__letter(part), &src) != 0) return -1;
     parts[k] = src;
   }
   ptx__begin(d);
@@ -64,7 +60,7 @@ static int move_unpack(ptx_decoder *d, const ptx_operand *to, int bits) {
   const int n = to->n_elements, part = n ? bits / n : 0;
   if ((n != 2 && n != 4) || (part != 16 && part != 32)) return ptx__bad(d, "a vector of %d parts for %d bits", n, bits);
   uint32_t src;
-  if (ptx__source(d, &d->s->operands[1], letter_of(bits), &src) != 0) return -1;
+  if (ptx__source(d, &d->s->operands[1], ptx__letter(bits), &src) != 0) return -1;
   char name[16];
   snprintf(name, sizeof name, "part%dof%d", part, bits);
   const sim_alu_row *row = sim__alu_find(name);
@@ -78,7 +74,7 @@ static int move_unpack(ptx_decoder *d, const ptx_operand *to, int bits) {
     for (int k = 0; k < n; k++) {
       if ((k == last) != (pass == 1) || to->elements[k].kind == PTX_O_SINK) continue;
       uint32_t dst;
-      if (ptx__dest(d, &to->elements[k], letter_of(part), &dst) != 0) return -1;
+      if (ptx__dest(d, &to->elements[k], ptx__letter(part), &dst) != 0) return -1;
       ptx__begin(d);
       d->insn.alu = row->alu;
       d->insn.kind = SIM_ALU;
@@ -105,14 +101,14 @@ static int find_routine(const ptx_decoder *d, const char *name) {
 
 static int decode_mov(ptx_decoder *d) {
   const ptx_type type = ptx__take_type(d);
-  if (type.bits == 0 || type.bits == 8 || type.bits == 128)
-    return ptx__bad(d, "mov needs a type of 16, 32 or 64 bits or .pred");
+  if (type.bits == 0 || type.bits == 8) return ptx__bad(d, "mov needs a type of 16, 32, 64 or 128 bits or .pred");
   if (ptx__all_taken(d) != 0 || ptx__count(d, 2, 2) != 0) return -1;
   const ptx_operand *to = &d->s->operands[0], *from = &d->s->operands[1];
+  if (type.bits == 128) return ptx__move_wide(d, to, from);
   if (from->kind == PTX_O_VECTOR) return move_pack(d, from, type.bits);
   if (to->kind == PTX_O_VECTOR) return move_unpack(d, to, type.bits);
   uint32_t dst, src;
-  if (ptx__dest(d, to, letter_of(type.bits), &dst) != 0) return -1;
+  if (ptx__dest(d, to, ptx__letter(type.bits), &dst) != 0) return -1;
   if (from->kind == PTX_O_SPECIAL && clock_special(from->name)) {
     ptx__set_step(d, sim__step_clock, SIM_STEP, SIM_C_INTEGER);
     d->insn.op = (uint8_t)clock_special(from->name);
@@ -125,7 +121,7 @@ static int decode_mov(ptx_decoder *d) {
   else if (ptx__source(d, from,
                        type.base == PTX_REAL && !type.pair && type.bits >= 32 && from->kind == PTX_O_FLOAT
                            ? (type.bits == 64 ? 'g' : 'f')
-                           : letter_of(type.bits),
+                           : ptx__letter(type.bits),
                        &src) != 0)
     return -1;
   char name[16];
@@ -230,106 +226,6 @@ static int decode_cvt(ptx_decoder *d) {
   return 0;
 }
 
-/* ---- comparisons
- * ------------------------------------------------------------------------------------------------------------------------ */
-
-static const char *const compares[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "lo",  "ls",  "hi", "hs",
-                                       "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan", NULL};
-
-/* The name and the letter of the comparison's row; -1: there is none. */
-static int compare_row(ptx_decoder *d, const char **type_name, char *letter, char *name, size_t room) {
-  const int compare = ptx__take_any(d, compares), ftz = ptx__take(d, "ftz");
-  const ptx_type type = ptx__take_type(d);
-  if (compare < 0 || type.bits == 0) return ptx__bad(d, "a comparison and a type are needed");
-  for (int k = 0; k < d->s->n_modifiers; k++)
-    if (ptx__type_of(d->s->modifiers[k]).bits) *type_name = d->s->modifiers[k];
-  *letter = type.base == PTX_REAL && !type.pair && type.bits >= 32 ? (type.bits == 64 ? 'g' : 'f') : letter_of(type.bits);
-  snprintf(name, room, "setp.%s%s.%s", compares[compare], ftz ? ".ftz" : "", *type_name);
-  if (!sim__alu_find(name)) return ptx__bad(d, "the comparison %s is not known", name);
-  return 0;
-}
-
-static int decode_setp(ptx_decoder *d) {
-  static const char *const bools[] = {"and", "or", "xor", NULL};
-  const char *type_name = "";
-  char letter, name[48];
-  const int combine = ptx__take_any(d, bools);
-  if (compare_row(d, &type_name, &letter, name, sizeof name) != 0 || ptx__all_taken(d) != 0) return -1;
-  if (ptx__count(d, combine < 0 ? 3 : 4, combine < 0 ? 3 : 4) != 0) return -1;
-  const ptx_operand *to = &d->s->operands[0];
-  const int pair = to->kind == PTX_O_PAIR, halves = ptx__type_of(type_name).pair;
-  uint32_t p, q = 0, a, b, c = 0;
-  if (ptx__dest(d, pair ? &to->elements[0] : to, 'p', &p) != 0) return -1;
-  if (pair && ptx__dest(d, &to->elements[1], 'p', &q) != 0) return -1;
-  if (ptx__source(d, &d->s->operands[1], letter, &a) != 0 || ptx__source(d, &d->s->operands[2], letter, &b) != 0) return -1;
-  if (combine >= 0 && ptx__source(d, &d->s->operands[3], 'p', &c) != 0) return -1;
-  if (halves && (!pair || combine >= 0)) return ptx__bad(d, "a comparison of pairs needs p|q and no combination");
-  const uint32_t guard = d->s->guard ? 1 + (uint32_t)d->s->guard->id : 0;
-  const uint32_t t = combine >= 0 || (pair && !halves) || guard == p ? ptx__temporary(d, 1) : p;
-  if (ptx__emit_alu(d, name, t, a, b, 0) != 0) return -1;
-  d->code[d->n_code - 1].uncounted = 0;
-  if (halves) { /* the second half by its own row */
-    char high[56];
-    snprintf(high, sizeof high, "%s.high", name);
-    const uint32_t t2 = guard == q ? ptx__temporary(d, 1) : q;
-    if (ptx__emit_alu(d, high, t2, a, b, 0) != 0) return -1;
-    if (t2 != q && ptx__emit_alu(d, "mov.p1", q, t2, 0, 0) != 0) return -1;
-    return t != p ? ptx__emit_alu(d, "mov.p1", p, t, 0, 0) : 0;
-  }
-  char op[16];
-  snprintf(op, sizeof op, "%s.pred", combine >= 0 ? bools[combine] : "mov");
-  const char *const plain = combine >= 0 ? op : "mov.p1";
-  if (t == p) return 0;
-  uint32_t n = 0;
-  if (pair) {
-    n = ptx__temporary(d, 1);
-    if (ptx__emit_alu(d, "not.pred", n, t, 0, 0) != 0) return -1;
-  }
-  /* c may be one of the destinations, and the guard too: work out both before either is written */
-  uint32_t p2 = ptx__temporary(d, 1), q2 = ptx__temporary(d, 1);
-  if (ptx__emit_alu(d, plain, p2, t, c, 0) != 0 || (pair && ptx__emit_alu(d, plain, q2, n, c, 0) != 0)) return -1;
-  if (pair && guard == p)
-    return ptx__emit_alu(d, "mov.p1", q, q2, 0, 0) != 0 || ptx__emit_alu(d, "mov.p1", p, p2, 0, 0) != 0 ? -1 : 0;
-  if (ptx__emit_alu(d, "mov.p1", p, p2, 0, 0) != 0) return -1;
-  return pair ? ptx__emit_alu(d, "mov.p1", q, q2, 0, 0) : 0;
-}
-
-/* set.CMP.DTYPE.STYPE: all ones, or 1.0, where it holds. */
-static int decode_set(ptx_decoder *d) {
-  static const char *const bools[] = {"and", "or", "xor", NULL};
-  const int combine = ptx__take_any(d, bools);
-  ptx_type to = {PTX_BITS, 0, 0};
-  for (int k = 0; k < d->s->n_modifiers && !to.bits; k++) {
-    to = ptx__type_of(d->s->modifiers[k]);
-    if (to.bits) d->used |= 1u << k;
-  }
-  const char *type_name = "";
-  char letter, name[48];
-  if (compare_row(d, &type_name, &letter, name, sizeof name) != 0 || ptx__all_taken(d) != 0) return -1;
-  const int real = to.base == PTX_REAL && to.bits == 32 && !to.pair;
-  if (!real && !(to.bits == 32 && (to.base == PTX_UNSIGNED || to.base == PTX_SIGNED) && !to.pair) && !to.pair && to.bits != 16)
-    return ptx__bad(d, "set needs .u32, .s32, .f32, .f16 or .bf16 first");
-  if (ptx__type_of(type_name).pair || to.pair) return ptx__bad(d, "set of pairs is not known here");
-  if (ptx__count(d, combine < 0 ? 3 : 4, combine < 0 ? 3 : 4) != 0) return -1;
-  const uint64_t one = real            ? 0x3F800000
-                       : to.bits == 16 ? (to.base == PTX_BFLOAT ? 0x3F80
-                                          : to.base == PTX_REAL ? 0x3C00
-                                                                : 0xFFFF)
-                                       : 0xFFFFFFFF;
-  uint32_t dst, a, b, c = 0, t = ptx__temporary(d, 1);
-  if (ptx__dest(d, &d->s->operands[0], to.bits == 16 ? 'h' : 'w', &dst) != 0) return -1;
-  if (ptx__source(d, &d->s->operands[1], letter, &a) != 0 || ptx__source(d, &d->s->operands[2], letter, &b) != 0) return -1;
-  if (combine >= 0 && ptx__source(d, &d->s->operands[3], 'p', &c) != 0) return -1;
-  if (ptx__emit_alu(d, name, t, a, b, 0) != 0) return -1;
-  d->code[d->n_code - 1].uncounted = 0;
-  if (combine >= 0) {
-    char op[16];
-    snprintf(op, sizeof op, "%s.pred", bools[combine]);
-    if (ptx__emit_alu(d, op, t, t, c, 0) != 0) return -1;
-  }
-  return ptx__emit_alu(d, "selp.b32", dst, ptx__constant(d, 32, one), 0, t);
-}
-
 /* ---- lop3, carries
  * ---------------------------------------------------------------------------------------------------------------------- */
 
@@ -413,8 +309,6 @@ static int decode_carry(ptx_decoder *d) {
 const ptx_decode_row ptx__decode_moves[] = {{"mov", decode_mov},
                                             {"cvta", decode_cvta},
                                             {"cvt", decode_cvt},
-                                            {"setp", decode_setp},
-                                            {"set", decode_set},
                                             {"lop3", decode_lop3},
                                             {"add", decode_carry},
                                             {"addc", decode_carry},

@@ -184,6 +184,10 @@ static const char *letter_text(char letter) {
   }
 }
 
+char ptx__letter(int bits) {
+  return bits == 1 ? 'p' : bits == 16 ? 'h' : bits == 64 ? 'd' : 'w';
+}
+
 static int letter_bits(char letter) {
   return letter == 'p' ? 1 : letter == 'h' ? 16 : letter == 'd' || letter == 'g' ? 64 : 32;
 }
@@ -256,6 +260,7 @@ int ptx__source_any(ptx_decoder *d, const ptx_operand *o, ptx_type type, int *bi
     if (o->reg->type.bits < type.bits && !(type.bits == 8 && o->reg->type.bits == 16))
       return ptx__bad(d, "%s is narrower than %d bits", o->name, type.bits);
     if (o->reg->type.base == PTX_PRED) return ptx__bad(d, "%s is a predicate", o->name);
+    if (o->reg->type.bits > 64) return ptx__bad(d, "%s has 128 bits: .b128 is needed", o->name);
     *bits = o->reg->type.bits;
     *ref = 1 + (uint32_t)o->reg->id;
     return 0;
@@ -279,6 +284,7 @@ int ptx__dest_any(ptx_decoder *d, const ptx_operand *o, int *bits, uint32_t *ref
   if (o->kind != PTX_O_REG || o->negated || o->reg->type.base == PTX_PRED)
     return ptx__bad(d, "the destination must be a register of numbers");
   if (o->reg->type.bits < *bits && !(*bits == 8)) return ptx__bad(d, "%s is narrower than %d bits", o->name, *bits);
+  if (o->reg->type.bits > 64) return ptx__bad(d, "%s has 128 bits: .b128 is needed", o->name);
   *bits = o->reg->type.bits;
   *ref = 1 + (uint32_t)o->reg->id;
   return 0;

@@ -89,7 +89,7 @@ static ptx_reg *make_regs(ptx_parser *p, const char *name, int count, ptx_type t
 int ptx__declare_regs(ptx_parser *p) {
   if (p->token.kind != PTX_WORD) return ptx__fail(p, ".reg needs a type");
   const ptx_type type = ptx__type_of(p->token.text);
-  if (type.bits == 0 || type.bits > 64) return ptx__fail(p, "a register type that is not known here");
+  if (type.bits == 0) return ptx__fail(p, "a register type that is not known here");
   if (!p->function) return ptx__fail(p, "a register outside of a function");
   do {
     ptx__next(p);

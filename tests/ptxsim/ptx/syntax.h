@@ -31,7 +31,8 @@ ptx_type ptx__type_of(const char *word);
 typedef struct ptx_reg {
   const char *name;
   ptx_type type;
-  int id; /* within its function */
+  int id;    /* within its function */
+  int upper; /* of 128 bits: the id of the upper 64, which the decoder gives */
 } ptx_reg;
 
 /* A variable of a state space, a parameter, or a function's own local or shared array. */

@@ -45,6 +45,7 @@ static int initial_value(ptx_parser *p, ptx_var *v, ptx_type type, uint64_t at) 
   const int bytes = type.bits / 8;
   if (at + (uint64_t)bytes > v->bytes) return ptx__fail(p, "more initial values than elements");
   const int minus = ptx__accept(p, '-');
+  if (type.bits > 64) return ptx__fail(p, "initial values of 128 bits are not known here");
   if (p->token.kind == PTX_INT) {
     put(v, at, minus ? 0 - p->token.value : p->token.value, bytes);
   } else if (p->token.kind == PTX_FLOAT) {

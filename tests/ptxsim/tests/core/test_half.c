@@ -170,10 +170,9 @@ static uint64_t compare(const uint64_t *a) {
   if (how < 12) return (uint64_t)(r[how - 6] || nan);
   return (uint64_t)(how == 12 ? !nan : nan);
 }
+static const char *const names[] = {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
 static void comparisons(void **state) {
   (void)state;
-  static const char *const names[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "equ",
-                                      "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
   char name[64];
   for (int bf = 0; bf < 2; bf++)
     for (how = 0; how < 14; how++)
@@ -189,26 +188,179 @@ static void comparisons(void **state) {
   ftz = 0;
 }
 
-/* setp of pairs gives a predicate for each half. */
+/* set: what it gives where the comparison holds; with a third source, combined with that predicate. */
+static uint64_t given;
+static int combined; /* 0 and, 1 or, 2 xor; -1 not at all */
+static uint64_t combine(uint64_t holds, uint64_t with) {
+  return combined < 0 ? holds : combined == 0 ? (holds & with) : combined == 1 ? (holds | with) : holds ^ with;
+}
+static uint64_t lower(const uint64_t *a) {
+  return combine(compare((const uint64_t[]){a[0] & 0xFFFF, a[1] & 0xFFFF}), a[2]);
+}
+static uint64_t upper(const uint64_t *a) {
+  return combine(compare((const uint64_t[]){a[0] >> 16, a[1] >> 16}), a[2]);
+}
+static uint64_t set_one(const uint64_t *a) {
+  return combine(compare(a), a[2]) ? given : 0;
+}
+static uint64_t set_two(const uint64_t *a) {
+  return (lower(a) ? given : 0) | (upper(a) ? given << 16 : 0);
+}
+static uint64_t set_some(const uint64_t *a) { /* where the predicate is not, the second source is left as it was */
+  return a[2] ? set_two((const uint64_t[]){a[0], a[1], 0}) : a[1];
+}
+static uint64_t two_predicates(const uint64_t *a) {
+  return lower(a) | upper(a) << 1;
+}
+static uint64_t two_negated(const uint64_t *a) {
+  return two_predicates((const uint64_t[]){a[0], a[1], !a[2]});
+}
+static uint64_t guard_among_them(const uint64_t *a) {
+  return a[2] ? two_predicates((const uint64_t[]){a[0], a[1], 0}) : 0;
+}
+
+/* Edge values in both halves, and a predicate. */
+static arguments pairs_make(int bf) {
+  static const uint64_t bits[] = {0, 1};
+  const uint64_t *e = bf ? edges_bf16 : edges_f16;
+  const size_t n = bf ? sizeof edges_bf16 / 8 : sizeof edges_f16 / 8;
+  const uint64_t *es[3] = {e, e, bits};
+  const size_t ns[3] = {n, n, 2};
+  arguments g = arguments_make("hhp", es, ns, 5), h = arguments_make("hhp", es, ns, 6);
+  for (int k = 0; k < 2; k++)
+    for (size_t i = 0; i < g.n; i++) g.a[k][i] |= h.a[k][(i * 11 + 5) % g.n] << 16;
+  arguments_free(&h);
+  return g;
+}
+
+static void pair_sets(void **state) {
+  (void)state;
+  static const char *const with[] = {".and", ".or", ".xor", ""};
+  char name[64], suffix[64];
+  for (int bf = 0; bf < 2; bf++) {
+    const char *type = bf ? "bf16x2" : "f16x2";
+    const char *const results[] = {type, "u32", "s32"};
+    arguments g = pairs_make(bf);
+    now = bf ? BF16 : F16;
+    for (how = 0; how < 14; how++)
+      for (ftz = 0; ftz < 2 - bf; ftz++)
+        for (int r = 0; r < 3; r++) {
+          given = r ? 0xFFFF : bf ? 0x3F80 : 0x3C00;
+          for (int k = 0; k < 4; k++) { /* a combination is one of three results' */
+            if (k < 3 && k != (how + r) % 3) continue;
+            combined = k < 3 ? k : -1;
+            snprintf(name, sizeof name, "set.%s%s%s.%s.%s", names[how], with[k], ftz ? ".ftz" : "", results[r], type);
+            operation_check(name, k < 3 ? "w:wwp" : "w:ww", NULL, &g, set_two);
+          }
+          combined = -1;
+          snprintf(suffix, sizeof suffix, "; @%%p12 set.%s%s.%s.%s %%w1, %%w10, %%w11", names[how], ftz ? ".ftz" : "",
+                   results[r], type);
+          if (r == how % 3) operation_check("selp.b32", "w:wwp", suffix, &g, set_some);
+        }
+    arguments_free(&g);
+  }
+  ftz = 0;
+}
+
+/* A half's comparison as each type that set gives; and f32's as halves. */
+static void single_sets(void **state) {
+  (void)state;
+  static const struct {
+    const char *to, *from, *signature;
+    uint64_t given;
+  } all[] = {{"f16", "f16", "h:hh", 0x3C00},      {"bf16", "f16", "h:hh", 0x3F80},     {"u16", "f16", "h:hh", 0xFFFF},
+             {"s16", "f16", "h:hh", 0xFFFF},      {"u32", "f16", "w:hh", 0xFFFFFFFF},  {"s32", "f16", "w:hh", 0xFFFFFFFF},
+             {"bf16", "bf16", "h:hh", 0x3F80},    {"u16", "bf16", "h:hh", 0xFFFF},     {"s16", "bf16", "h:hh", 0xFFFF},
+             {"u32", "bf16", "w:hh", 0xFFFFFFFF}, {"s32", "bf16", "w:hh", 0xFFFFFFFF}, {"f16", "f32", "h:ff", 0x3C00},
+             {"bf16", "f32", "h:ff", 0x3F80},     {"f32", "f32", "w:ff", 0x3F800000}};
+  static const uint64_t edges_f32[] = {0,          0x80000000, 1,          0x80000001, 0x007FFFFF, 0x00800000,
+                                       0x3F800000, 0x3F800001, 0xBF800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000,
+                                       0xFF800000, 0x7FC00000, 0xFFC00001, 0x7F800001};
+  char name[64];
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+    const int bf = all[k].from[0] == 'b', wide = all[k].from[1] == '3';
+    const uint64_t *e = wide ? edges_f32 : bf ? edges_bf16 : edges_f16;
+    const size_t n = wide ? sizeof edges_f32 / 8 : bf ? sizeof edges_bf16 / 8 : sizeof edges_f16 / 8;
+    arguments g = arguments_make(all[k].signature + 2, (const uint64_t *[]){e, e}, (const size_t[]){n, n}, 15);
+    now = wide ? F32 : bf ? BF16 : F16;
+    given = all[k].given;
+    combined = -1;
+    for (how = 0; how < 14; how++)
+      for (ftz = 0; ftz < 2 - (bf || wide); ftz++) {
+        snprintf(name, sizeof name, "set.%s%s.%s.%s", names[how], ftz ? ".ftz" : "", all[k].to, all[k].from);
+        operation_check(name, all[k].signature, NULL, &g, set_one);
+      }
+    arguments_free(&g);
+  }
+  ftz = 0;
+}
+
+/* setp of pairs gives a predicate for each half: alone, combined, and where the guard is one of them. */
+#define BOTH "; selp.u32 %%w2, 1, 0, %%p1; selp.u32 %%w3, 2, 0, %%p2; or.b32 %%w1, %%w2, %%w3"
 static void pairs(void **state) {
   (void)state;
-  lab x;
-  lab_open(&x);
-  lab_load(&x, ".visible .entry k(.param .u64 p0)\n{\n.reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %d<2>;\nld.param.u64 %d1, "
-               "[p0];\nmov.b32 %r1, 0x3C004000;\nmov.b32 %r2, 0x3C003C00;\n"
-               "setp.gt.f16x2 %p1|%p2, %r1, %r2;\nselp.u32 %r3, 1, 0, %p1;\nselp.u32 %r4, 2, 0, %p2;\nor.b32 %r3, %r3, "
-               "%r4;\nst.global.u32 [%d1], %r3;\nret;\n}\n");
-  const uint64_t to = lab_buffer(&x, 4);
-  uint32_t got;
-  x.block = 1;
-  LAB_RUN(&x, "k", to);
-  lab_download(&x, &got, to, 4);
-  assert_int_equal(got, 1);
-  lab_close(&x);
+  static const char *const with[] = {"and", "or", "xor"};
+  char suffix[256];
+  for (int bf = 0; bf < 2; bf++) {
+    const char *type = bf ? "bf16x2" : "f16x2";
+    arguments g = pairs_make(bf);
+    now = bf ? BF16 : F16;
+    for (how = 0; how < 14; how++)
+      for (ftz = 0; ftz < 2 - bf; ftz++) {
+        const char *flush = ftz ? ".ftz" : "";
+        combined = -1;
+        snprintf(suffix, sizeof suffix, "; setp.%s%s.%s %%p1|%%p2, %%w10, %%w11" BOTH, names[how], flush, type);
+        operation_check("and.b32", "w:ww", suffix, &g, two_predicates);
+        snprintf(suffix, sizeof suffix,
+                 "; mov.pred %%p1, %%p12; mov.pred %%p2, %%p12; @%%p%d setp.%s%s.%s %%p1|%%p2, %%w10, %%w11" BOTH, 1 + how % 2,
+                 names[how], flush, type);
+        operation_check("selp.b32", "w:wwp", suffix, &g, guard_among_them);
+        combined = how % 3;
+        snprintf(suffix, sizeof suffix, "; mov.pred %%p1, %%p12; setp.%s.%s%s.%s %%p1|%%p2, %%w10, %%w11, %s%%p1" BOTH,
+                 names[how], with[combined], flush, type, how & 1 ? "!" : "");
+        operation_check("selp.b32", "w:wwp", suffix, &g, how & 1 ? two_negated : two_predicates);
+      }
+    arguments_free(&g);
+  }
+  ftz = 0;
+}
+
+/* A half that nobody wrote leaves the other half's result alone. */
+static void undefined_halves(void **state) {
+  (void)state;
+  static const struct {
+    const char *body;
+    sim_fault_kind kind;
+  } all[] = {
+      {"set.eq.u32.f16x2 %r2, %r1, %r1; mov.b32 {%h3, _}, %r2;", SIM_FAULT_NONE},
+      {"set.eq.u32.f16x2 %r2, %r1, %r1; mov.b32 {_, %h3}, %r2;", SIM_FAULT_UNDEFINED_STORE},
+      {"set.eq.bf16x2.bf16x2 %r2, %r1, %r1; mov.b32 {%h3, _}, %r2;", SIM_FAULT_NONE},
+      {"set.eq.bf16x2.bf16x2 %r2, %r1, %r1; mov.b32 {_, %h3}, %r2;", SIM_FAULT_UNDEFINED_STORE},
+      {"setp.eq.f16x2 %p1|%p2, %r1, %r1; selp.b16 %h3, 1, 2, %p1;", SIM_FAULT_NONE},
+      {"setp.eq.f16x2 %p1|%p2, %r1, %r1; selp.b16 %h3, 1, 2, %p2;", SIM_FAULT_UNDEFINED_STORE},
+  };
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+    char text[1024];
+    lab x;
+    lab_open(&x);
+    snprintf(text, sizeof text,
+             ".visible .entry k(.param .u64 p0)\n{\n.reg .pred %%p<4>; .reg .b16 %%h<4>; .reg .b32 %%r<4>; .reg .b64 "
+             "%%d<2>;\nld.param.u64 %%d1, [p0];\nmov.b16 %%h1, 0x3C00;\nmov.b32 %%r1, {%%h1, %%h2};\n%s\nst.global.b16 [%%d1], "
+             "%%h3;\nret;\n}\n",
+             all[k].body);
+    lab_load(&x, text);
+    const uint64_t to = lab_buffer(&x, 4);
+    x.block = 1;
+    const sim_fault_kind kind = LAB_TRY(&x, "k", to);
+    if (kind != all[k].kind) fail_msg("%s gives %s %s", all[k].body, sim_fault_name(kind), x.fault.text);
+    lab_close(&x);
+  }
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(arithmetic), cmocka_unit_test(fused),       cmocka_unit_test(signs),
-                                     cmocka_unit_test(orders),     cmocka_unit_test(comparisons), cmocka_unit_test(pairs)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(arithmetic),  cmocka_unit_test(fused),       cmocka_unit_test(signs),
+      cmocka_unit_test(orders),      cmocka_unit_test(comparisons), cmocka_unit_test(pair_sets),
+      cmocka_unit_test(single_sets), cmocka_unit_test(pairs),       cmocka_unit_test(undefined_halves)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
