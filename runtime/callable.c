@@ -49,6 +49,9 @@ static rgt_status run_candidate(void *self, rgt__device *device, const rgt_kargs
     return rgt__error_set(err, RGT_EINFEASIBLE, "its program is not valid for %lld rows and %lld groups, which verify it",
                           (long long)k->rows, (long long)k->groups);
   }
+  if (plan.workspace_bytes > device->info.free_bytes / 2 && device->info.free_bytes > 0)
+    return rgt__error_set(err, RGT_EINFEASIBLE, "its workspace for %lld rows is %lld bytes, over half of the free memory",
+                          (long long)k->rows, (long long)plan.workspace_bytes);
   rgt_status status = RGT_OK;
   c->n_runs++;
   if (plan.workspace_bytes > 0) status = poisoned_workspace(device, (size_t)plan.workspace_bytes, &workspace, err);

@@ -23,7 +23,7 @@ static rgt_status check_options(rgt__tuning *t, const rgt_tune_options *options)
     return rgt__error_set(err, RGT_EINVAL, "rgt_tune_options.struct_size is %zu; this library's is %zu", options->struct_size,
                           sizeof *options);
   if (options) t->o = *options;
-  if (!t->o.rows || t->o.n_rows == 0) {
+  if (t->o.n_rows >= 0 && (!t->o.rows || t->o.n_rows == 0)) {
     t->o.rows = default_rows;
     t->o.n_rows = N_DEFAULT_ROWS;
   }

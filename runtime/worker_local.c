@@ -89,6 +89,11 @@ static rgt_status local_check(rgt__worker *w, rgt__candidate *c, rgt__candidate 
   rgt__device *d = l->maker->device;
   rgt_status status = load(l, c, err);
   if (status == RGT_OK && twin) status = load(l, twin, err);
+  if (status == RGT_EIO) { /* compiled, and no code all the same: a name that nothing defines */
+    rgt__error why = {""};
+    if (err) why = *err;
+    return rgt__error_set(err, RGT_EINFEASIBLE, "%s", why.text);
+  }
   if (status != RGT_OK) return status;
   const rgt__watch *watch = l->watch.enter ? &l->watch : NULL;
   rgt__candidate_callable callable = {.candidate = c, .form = l->maker->facts.form, .watch = watch},

@@ -200,10 +200,17 @@ static rgt_status read_counts(rgt__tunedb *db, const rgt__find_scene *scenes, in
 }
 
 static rgt_status fill_winner(rgt__tunedb *db, const rgt__find_scene *scenes, int n, const rgt__digest *place,
-                              const entries *list, rgt__winner_candidate *room, rgt__tunedb_winner *out, rgt__error *err) {
+                              const entries *list, int may_lose, rgt__winner_candidate *room, rgt__tunedb_winner *out,
+                              rgt__error *err) {
   int winner, runner_up;
   for (int i = 0; i < list->n; i++) room[i] = list->items[i].candidate;
   rgt__winner_choose(room, list->n, &winner, &runner_up);
+  if (winner < 0 && may_lose) { /* all of them lose to the default: the one that loses least, and the next */
+    winner = runner_up;
+    runner_up = -1;
+    for (int i = 0; i < list->n; i++)
+      if (i != winner && (runner_up < 0 || room[i].ratio_ppm < room[runner_up].ratio_ppm)) runner_up = i;
+  }
   if (winner < 0) return RGT_EMISS;
   const entry *best = &list->items[winner];
   snprintf(out->signature, sizeof out->signature, "%s", scenes[best->scene].text);
@@ -220,7 +227,8 @@ rgt_status rgt__find_best(rgt__tunedb *db, const rgt__find_scene *scenes, int n,
   if (!status) {
     size_t bytes = (size_t)list.n * sizeof(rgt__winner_candidate);
     rgt__winner_candidate *room = rgt__alloc(bytes);
-    status = room ? fill_winner(db, scenes, n, place, &list, room, out, err) : rgt__error_nomem(err, bytes);
+    status = room ? fill_winner(db, scenes, n, place, &list, limits && limits->may_lose, room, out, err)
+                  : rgt__error_nomem(err, bytes);
     rgt__free(room);
   }
   rgt__free(list.items);

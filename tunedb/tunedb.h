@@ -99,6 +99,7 @@ typedef struct rgt__tunedb_limits { /* admission of the op handle; negative: no 
    * any */
   int (*admit)(void *user, const char *family, int revision, const char *params);
   void *admit_user;
+  int may_lose; /* where the default is not admitted and all that is is slower: the fastest of it, not RGT_EMISS */
 } rgt__tunedb_limits;
 
 typedef struct rgt__tunedb_standing { /* one variant's place among the trials; texts owned by the result */

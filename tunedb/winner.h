@@ -45,11 +45,12 @@ typedef struct rgt__winner_candidate {
 /* rgt__winner_choose -- positions of the winner and of the runner-up, -1 where there is none.
  *   may win    the default; and what is not slower than it, ratio <= 1,000,000 ppm.
  *   best       smallest ratio of those.
- *   ties       what may win and is within 2 % of the best. The default and families of a smaller rank tie too where their ratio
- * lies in the best's interval, or their interval holds the best's ratio, but never over 5 % above the best: noise is no reason
- * to leave the simpler one. Among equals by rank it would be no reason to prefer either. winner     of best and ties: the
- * default, then the smaller rank, then the canonical text, then the newer revision. runner-up  smallest ratio of all the
- * others, slower than the default or not; ties as above. */
+ *   ties       what may win and is within 2 % of the best. The default and families of a smaller rank tie too where their
+ *              ratio lies in the best's interval, or their interval holds the best's ratio, but never over 5 % above the
+ *              best: noise is no reason to leave the simpler one. Among equals by rank it would be no reason to prefer either.
+ *   winner     of best and ties: the default, then the smaller rank, then the canonical text, then the newer revision.
+ *   runner-up  smallest ratio of all the others, slower than the default or not; ties as above.
+ */
 void rgt__winner_choose(const rgt__winner_candidate *c, int n, int *winner, int *runner_up);
 
 /* rgt__winner_reach -- no candidate with a larger ratio can tie with a best of this ratio. */

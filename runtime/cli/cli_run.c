@@ -8,8 +8,28 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { X, INDEX, W1, B1, W2, B2, Y, N_ARRAYS };
+
+static int same_file(const char *a, const char *b) {
+  struct stat sa, sb;
+  return a && b && stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
+/* y must not take the place of what it is computed from, nor of a case's right answer. */
+static rgt_status check_y(const rgt__options *o, rgt__message *m) {
+  static const char *const names[] = {"problem.txt", "x.npy", "index.npy", "w1.npy", "b1.npy", "w2.npy", "b2.npy", "y.npy"};
+  const char *single[] = {o->x, o->index, o->w1, o->b1, o->w2, o->b2};
+  char path[4200];
+  for (size_t i = 0; i < sizeof single / sizeof single[0]; i++)
+    if (same_file(o->y, single[i])) return rgt__message_set(m, RGT_EINVAL, "--y %s is an input; name another file", o->y);
+  for (size_t i = 0; i < sizeof names / sizeof names[0] && o->case_dir; i++) {
+    snprintf(path, sizeof path, "%s/%s", o->case_dir, names[i]);
+    if (same_file(o->y, path)) return rgt__message_set(m, RGT_EINVAL, "--y %s is a file of the case; name another", o->y);
+  }
+  return RGT_OK;
+}
 
 /* One problem: either a folder or single files, and a place for y. */
 static rgt_status check_options(const rgt__options *o, rgt__message *m) {
@@ -25,7 +45,7 @@ static rgt_status check_options(const rgt__options *o, rgt__message *m) {
     return rgt__message_set(m, RGT_EINVAL, "%s stands beside --case, whose files are used; give one of the two", single);
   if (!o->case_dir && !single && !rgt__op_args_given(o))
     return rgt__message_set(m, RGT_EINVAL, "run needs --case DIR, or an op with --x, --index and --w1");
-  return RGT_OK;
+  return check_y(o, m);
 }
 
 /* the op of the options, where they spell one out, and the data */

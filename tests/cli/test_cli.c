@@ -50,6 +50,15 @@ static void usage_errors_are_one_line(void **unused) {
   expect_refusal(run("run --case %s/one_row", CASES), 2, "--y is missing");
   expect_refusal(run("run --y y.npy"), 2, "run needs --case DIR");
   expect_refusal(run("run --case %s/one_row --x a --y y.npy", CASES), 2, "--x stands beside --case");
+  char copy[400];
+  snprintf(copy, sizeof copy, "cp -r '%s/one_row' '%s'", CASES, at("inputs"));
+  assert_int_equal(system(copy), 0);
+  snprintf(copy, sizeof copy, "%s", at("inputs"));
+  expect_refusal(run("run --case %s --y %s/x.npy", copy, copy), 2, "is a file of the case");
+  expect_refusal(run("run --case %s --y %s/y.npy", copy, copy), 2, "is a file of the case");
+  expect_refusal(run("run --in 1 --out 1 --groups 1 --x %s/x.npy --index %s/index.npy --w1 %s/w1.npy --y %s/./w1.npy", copy,
+                     copy, copy, copy),
+                 2, "w1.npy is an input");
   expect_refusal(run("verify --case %s/one_row --in 4 --groups 4 --out 4", CASES), 2, "the op given is linear:4-4:g4");
 }
 

@@ -218,6 +218,41 @@ static void patched_copies_are_caught(void **state) {
   assert_int_equal(r.n_ok, 1);
 }
 
+/* Compiled, and no code all the same; and a workspace that no machine has: outcomes of those variants, by name. */
+static void what_cannot_be_loaded_or_held_is_an_outcome(void **state) {
+  static const char *const reasons[] = {"undefined symbol: nowhere", "over half of the free memory"};
+  static const char *const names[] = {"lost", "hungry"};
+  char folder[200], text[RGT_VARIANT_TEXT_MAX];
+  verdict d;
+  rgt_tune_result r;
+  const int64_t rows = 8;
+  (void)state;
+  snprintf(folder, sizeof folder, "%s/outcomes", f.s.folder);
+  folder_copy(folder, NULL);
+  for (int i = 0; i < 2; i++) folder_clone(folder, "row_gather", names[i]);
+  folder_patch(folder, "cpu/lost.c", "const rgt_int64 n_n = last_step",
+               "extern int nowhere(int);\n  const rgt_int64 n_n = nowhere(step) ? N_OUT : last_step");
+  folder_patch(folder, "cpu/hungry.lua", "\"4 * rows * n_hidden\"", "\"100000000000 * rows\"");
+  front_open_mode(&f, NULL, folder);
+  rgt_op *op = front_op(&f, FRONT_MLP);
+  for (int i = 0; i < 2; i++) {
+    snprintf(text, sizeof text, "%s:fused=0,lanes=8,vectors=4", names[i]);
+    front_ok(&f, verify(op, text, &d));
+    assert_int_equal(d.n, 1);
+    assert_int_equal(d.v.outcome, RGT_TRIAL_INFEASIBLE);
+    assert_has(d.reason, reasons[i]);
+  }
+  rgt_tune_options o = front_tune_options(&f, &rows, 1);
+  o.space = scratch_write(&f.s, "outcomes.lua",
+                          "return { row_gather = { fused = 0, lanes = 8, vectors = 4 }, group_tiles = false,\n"
+                          "lost = { fused = 0, lanes = 8, vectors = 4 }, hungry = { fused = 0, lanes = 8, vectors = 4 } }\n",
+                          0644);
+  front_ok(&f, rgt_tune(op, &o, &r));
+  assert_string_equal(r.winner, FRONT_DEFAULT);
+  assert_int_equal(r.n_infeasible, 2);
+  assert_int_equal(r.n_ok, 1);
+}
+
 /* ---- templates that do not even give a source ---- */
 
 static void broken_lua_in(const char *name, const char *ending, const char *from, const char *to, const char *word) {
@@ -281,6 +316,7 @@ int main(void) {
       cmocka_unit_test(what_does_not_compile_is_an_outcome),
       cmocka_unit_test(a_wrong_variant_never_wins),
       cmocka_unit_test(patched_copies_are_caught),
+      cmocka_unit_test(what_cannot_be_loaded_or_held_is_an_outcome),
       cmocka_unit_test(lua_that_does_not_end),
       cmocka_unit_test(lua_that_is_no_lua),
       cmocka_unit_test(lua_that_fails_in_the_template),

@@ -3,7 +3,7 @@
 
 #include "tunedb/winner.h"
 
-static const rgt__tunedb_limits no_limits = {-1, -1, -1, -1, NULL, NULL, NULL};
+static const rgt__tunedb_limits no_limits = {-1, -1, -1, -1, NULL, NULL, NULL, 0};
 
 static void expect_miss(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_limits *limits) {
   rgt__error err = {{0}};
@@ -86,6 +86,15 @@ static void test_slower_than_an_absent_default(void **state) {
   rgt__tunedb_trial t = make_trial("group_tiles", "tile=16", 1000001);
   put(db, 1, &sig, &t, 1);
   expect_miss(db, &sig, NULL);
+  rgt__tunedb_limits may_lose = no_limits; /* a narrowed search: the fastest of what there is, and the next */
+  may_lose.may_lose = 1;
+  rgt__tunedb_trial more[2] = {make_trial("group_tiles", "tile=8", 1500000), make_trial("group_tiles", "tile=32", 1200000)};
+  put(db, 1, &sig, more, 2);
+  expect_miss(db, &sig, NULL);
+  rgt__tunedb_winner w;
+  find(db, &sig, &may_lose, &w);
+  assert_string_equal(w.winner.params, "tile=16");
+  assert_string_equal(w.runner_up.params, "tile=32");
   rgt__tunedb_close(db);
 }
 

@@ -165,7 +165,7 @@ static void test_limits_reach_further(void **state) {
   put_shape(db, "a", 20, 20, 5, 3, "uniform", 4, 8);
   put_shape(db, "b", 40, 20, 5, 3, "uniform", 4, 8);
   expect_nearest(db, &sig, NULL, "a");
-  rgt__tunedb_limits limits = {-1, -1, -1, -1, NULL, only_b, NULL};
+  rgt__tunedb_limits limits = {-1, -1, -1, -1, NULL, only_b, NULL, 0};
   expect_nearest(db, &sig, &limits, "b");
   rgt__tunedb_close(db);
 }
