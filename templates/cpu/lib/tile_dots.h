@@ -9,10 +9,16 @@ enum {
   DOT_ROWS_SUMMED = LANES / 4,               /* whose four sums a tree takes */
 };
 
-/* b[0 .. n) for n <= 4, the same in every four lanes. */
+/* b[0 .. n) for n <= 4, the same in every four lanes. Of floats exactly those are read: gcc takes a masked load of which only the
+ * low lanes are used for a whole one, which may reach past the bias. */
 VEC_INLINE vf dots_bias(const elem *b, rgt_int64 n) {
   float t[LANES], all[LANES];
-  vf_store(t, ve_load_part(b, n));
+  if (DTYPE != DTYPE_F32)
+    vf_store(t, ve_load_part(b, n));
+  else if (n == 4)
+    *(v4_mem *)t = *(const v4_mem *)b;
+  else
+    for (rgt_int64 o = 0; o < 4; o++) t[o] = o < n ? ((const float *)b)[o] : 0.0f;
   for (int i = 0; i < LANES; i += 4) *(v4_mem *)(all + i) = *(const v4_mem *)t;
   return vf_load(all);
 }
