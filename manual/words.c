@@ -41,7 +41,7 @@ void rgt__manual_words(const rgt__option *e, char *text, size_t size) {
   if (strchr(e->value, '[') && strlen(text) + 8 < size) strcat(text, " cuda:0");
 }
 
-/* The usage of `db` is "db list|check|rebuild ...". */
+/* The usage of `db` is "db list|misses|check|rebuild ...". */
 void rgt__manual_actions(rgt__verb verb, char *text, size_t size) {
   const char *usage = rgt__verb_table[verb].usage;
   const char *second = usage + strcspn(usage, " ");

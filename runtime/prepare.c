@@ -62,13 +62,14 @@ static rgt_status default_of(rgt_op *op, rgt__ready **out) {
   return RGT_OK;
 }
 
-static rgt_status need_exact(rgt_op *op, const rgt__choice *choice) {
+/* The bucket that holds max_rows serves all below it, so that is the one to tune. */
+static rgt_status need_exact(rgt_op *op, const rgt__choice *choice, int64_t max_rows) {
   char text[RGT_OP_TEXT_MAX] = "";
   if (choice->from != RGT_FROM_DEFAULT && choice->found.exact) return RGT_OK;
   rgt__op_format(&op->desc, text, NULL);
   return rgt__error_set(&op->ctx->error, RGT_EMISS,
                         "nothing tuned is stored for %s at %lld rows on %s; tune it with: ragtune --op %s --rows %lld%s%s%s",
-                        text, (long long)choice->bucket, op->ctx->device->info.class_text, text, (long long)choice->bucket,
+                        text, (long long)max_rows, op->ctx->device->info.class_text, text, (long long)max_rows,
                         op->uses_pointers ? " --weights pointers" : "", op->options.skew == RGT_SKEW_UNKNOWN ? "" : " --skew ",
                         op->options.skew == RGT_SKEW_UNKNOWN ? "" : rgt__op_skew_word(op->options.skew));
 }
@@ -140,7 +141,7 @@ static rgt_status prefer_all(preparing *p) {
       missed = 1;
       record_miss(op, p->max_rows);
     }
-    if (status == RGT_OK && p->exact) status = need_exact(op, choice);
+    if (status == RGT_OK && p->exact) status = need_exact(op, choice, rgt__number_bucket(p->max_rows));
     if (status == RGT_OK && op->options.batch_invariant) status = is_own_class(op, choice, &p->own_class);
     if (status == RGT_OK) status = prefer_for(p, choice, p->prefer[b]);
     if (status == RGT_OK) note_workspace(p, p->prefer[b], least, most < p->max_rows ? most : p->max_rows);

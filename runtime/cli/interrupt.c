@@ -1,4 +1,4 @@
-/* interrupt.c -- Ctrl-C: the first one asks for an end, the second one kills. */
+/* interrupt.c -- Ctrl-C, SIGTERM, a closed terminal: the first one asks for an end, the second one kills. */
 #include "interrupt.h"
 
 #include <string.h>
@@ -11,14 +11,16 @@ static void on_signal(int number) {
   rgt__interrupt_flag = 1;
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
+  signal(SIGHUP, SIG_DFL);
 }
 
 void rgt__interrupt_catch(void) {
-  struct sigaction action;
+  struct sigaction action, before;
   memset(&action, 0, sizeof action);
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
+  if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, NULL); /* nohup */
 }

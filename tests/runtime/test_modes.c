@@ -133,7 +133,7 @@ static void a_miss(void **state) {
   assert_int_equal(misses().n, 0);
   answers("cache", FRONT_MLP, FRONT_DEFAULT);
   assert_int_equal(misses().n, 1);
-  refuses(FRONT_MLP, "ragtune --op " FRONT_MLP " --rows 1");
+  refuses(FRONT_MLP, "ragtune --op " FRONT_MLP " --rows 8");
   assert_int_equal(why(f.ctx->ops).from, RGT_FROM_NOTHING);
   assert_int_equal(misses().n, 2);
   open_mode("tune");
