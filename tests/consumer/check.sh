@@ -71,11 +71,14 @@ nm -D --defined-only "$lib/libragtune.so" | awk '{ print $NF }' | grep -v '^__od
 [ "$(wc -l <"$scratch/declared")" -gt 30 ] && diff "$scratch/declared" "$scratch/exported"
 say $? consumer_exports_are_the_header_s
 
-# Folders of the machine that built it; those of an install of its own stand in no file either.
-grep -rlF -e "$source" -e "$build" -e "$scratch" "$prefix" >"$scratch/found"
-cat "$scratch/found"
-[ ! -s "$scratch/found" ]
-say $? consumer_no_path_of_the_build
+# Folders of the machine that built it; those of an install of its own stand in no file either. A sanitizer names sources by
+# their paths, in code that nobody installs.
+if [ -z "$flags" ]; then
+  grep -rlF -e "$source" -e "$build" -e "$scratch" "$prefix" >"$scratch/found"
+  cat "$scratch/found"
+  [ ! -s "$scratch/found" ]
+  say $? consumer_no_path_of_the_build
+fi
 
 "$prefix/bin/ragtune" run --case "$source/tests/cases/question_mlp" --device cpu --y "$scratch/y.npy" >"$scratch/out" 2>&1 && [ -s "$scratch/y.npy" ] ||
   { cat "$scratch/out"; false; }

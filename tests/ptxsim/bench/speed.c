@@ -26,6 +26,8 @@ static CUfunction compile(const char *folder, const char *name) {
   sim_compiled compiled = sim_nvrtc_compile(source, path, sim_profile_sm(), NULL);
   cu.cuModuleLoadData(&module, compiled.cubin);
   MUST(cu.cuModuleLoadData(&module, compiled.ptx));
+  sim_compiled_free(&compiled);
+  free(source);
   return sim_kernel(module, name);
 }
 
