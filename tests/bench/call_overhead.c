@@ -97,6 +97,7 @@ int main(int argc, char **argv) {
   static int64_t op_ps[ROUNDS_MAX], loop_ps[ROUNDS_MAX], dispatch_ps[ROUNDS_MAX], ratio_ppm[ROUNDS_MAX];
   int rounds = argc > 1 ? atoi(argv[1]) : 400;
   if (rounds < 10 || rounds > ROUNDS_MAX) rounds = 400;
+  setenv("RAGTUNE_WORKER", RGT_WORKER, 0); /* it lies beside the command, not here */
   fill(x, ROWS * IN, 1);
   fill(w1, GROUPS * HIDDEN * IN, 2);
   fill(b1, GROUPS * HIDDEN, 3);

@@ -130,6 +130,7 @@ static int read_rows(const char *text) {
 int main(int argc, char **argv) {
   int tunings = argc > 1 ? atoi(argv[1]) : 10;
   const char *text = argc > 2 ? argv[2] : "mlp:10-20-10:g3:f32:relu:b12:nk:i64";
+  setenv("RAGTUNE_WORKER", RGT_WORKER, 0); /* it lies beside the command, not here */
   if (tunings < 1 || tunings > TUNINGS_MAX || (argc > 3 && !read_rows(argv[3]))) {
     fprintf(stderr, "usage: %s [tunings 1..%d] [op] [rows,rows,...]\n", argv[0], (int)TUNINGS_MAX);
     return 2;
