@@ -330,19 +330,7 @@ static rgt_status keep_one(writing *w, const rgt__candidate *c) {
 }
 
 static int report_one(const writing *w, const rgt__candidate *c) {
-  char digest[RGT_DIGEST_HEX_MAX];
-  rgt__digest_hex(&c->source_digest, digest);
-  rgt_compile_info info = {.variant = c->text,
-                           .outcome = c->outcome,
-                           .reason = c->reason,
-                           .registers = c->registers,
-                           .shared_bytes = c->shared_bytes,
-                           .spill_bytes = c->spill_bytes,
-                           .stack_bytes = c->stack_bytes,
-                           .milliseconds = c->milliseconds,
-                           .code_bytes = c->code_bytes,
-                           .digest = digest};
-  return w->o->fn ? w->o->fn(w->o->user, &info) : 0;
+  return w->o->fn ? rgt__candidate_tell(c, w->o->fn, w->o->user) : 0;
 }
 
 /* In the order of the list, whatever the order in which compiles end; on the calling thread. */

@@ -114,6 +114,22 @@ rgt_status rgt__candidate_load(const rgt__candidate_maker *m, rgt__candidate *c,
   return d->ops->load(d, NULL, c->entry.code, c->entry.code_bytes, &c->program, &c->module, err);
 }
 
+int rgt__candidate_tell(const rgt__candidate *c, rgt_compile_fn fn, void *user) {
+  char digest[RGT_DIGEST_HEX_MAX];
+  rgt__digest_hex(&c->source_digest, digest);
+  rgt_compile_info info = {.variant = c->text,
+                           .outcome = c->outcome,
+                           .reason = c->reason,
+                           .registers = c->registers,
+                           .shared_bytes = c->shared_bytes,
+                           .spill_bytes = c->spill_bytes,
+                           .stack_bytes = c->stack_bytes,
+                           .milliseconds = c->milliseconds,
+                           .code_bytes = c->code_bytes,
+                           .digest = digest};
+  return fn(user, &info);
+}
+
 void rgt__candidate_unload(rgt__device *device, rgt__candidate *c) {
   if (c->module) device->ops->unload(device, c->module);
   c->module = NULL;

@@ -48,6 +48,8 @@ rgt_status rgt__candidate_compile(const rgt__candidate_maker *m, rgt__candidate 
 /* rgt__candidate_load -- into the device; RGT_OK at once where it is loaded. A cache file that cannot be loaded is compiled
  * anew. */
 rgt_status rgt__candidate_load(const rgt__candidate_maker *m, rgt__candidate *c, rgt__error *err);
+/* rgt__candidate_tell -- what compiling made of it, to the caller's function; returns what that returns. */
+int rgt__candidate_tell(const rgt__candidate *c, rgt_compile_fn fn, void *user);
 void rgt__candidate_unload(rgt__device *device, rgt__candidate *c);
 void rgt__candidate_free(rgt__device *device, rgt__candidate *c);
 

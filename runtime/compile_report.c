@@ -14,20 +14,8 @@ typedef struct reporting {
 } reporting;
 
 static int report_one(reporting *r, const rgt__candidate *c) {
-  char digest[RGT_DIGEST_HEX_MAX];
-  rgt__digest_hex(&c->source_digest, digest);
-  rgt_compile_info info = {.variant = c->text,
-                           .outcome = c->outcome,
-                           .reason = c->reason,
-                           .registers = c->registers,
-                           .shared_bytes = c->shared_bytes,
-                           .spill_bytes = c->spill_bytes,
-                           .stack_bytes = c->stack_bytes,
-                           .milliseconds = c->milliseconds,
-                           .code_bytes = c->code_bytes,
-                           .digest = digest};
   if (c->outcome == RGT_TRIAL_OK) r->n_ok++;
-  return r->fn(r->user, &info);
+  return rgt__candidate_tell(c, r->fn, r->user);
 }
 
 /* Results are handed on in the order of the space, whatever the order of their ends. */

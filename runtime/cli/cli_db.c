@@ -26,6 +26,25 @@ static rgt_status is_used(const work *w, rgt__message *m) {
   return rgt__message_set(m, RGT_EDB, "%s could not be used", w->path);
 }
 
+/* Rows, as an array of the object or as a table with one head for each column. */
+static void begin_rows(work *w, const char *name, const char *columns, const char *const heads[]) {
+  if (w->object) {
+    w->list = rgt__json_array(w->object, name);
+    return;
+  }
+  rgt__table_open(&w->table, columns);
+  for (size_t i = 0; i < strlen(columns); i++) rgt__table_cell(&w->table, "%s", heads[i]);
+}
+
+static rgt_status end_rows(work *w, const char *noun, const char *plural, rgt__message *m) {
+  rgt_status s = is_used(w, m);
+  if (s != RGT_OK || w->object) return s;
+  if (w->n && rgt__table_print(&w->table, stdout) != RGT_OK)
+    return rgt__message_set(m, RGT_ENOMEM, "out of memory while printing");
+  printf("%d %s%s in %s\n", w->n, noun, w->n == 1 ? "" : plural, rgt_db_path(w->session.ctx));
+  return RGT_OK;
+}
+
 static int on_row(void *user, const rgt_db_row *r) {
   work *w = user;
   char time[32];
@@ -58,20 +77,10 @@ static int on_row(void *user, const rgt_db_row *r) {
 static rgt_status list(work *w, rgt__message *m) {
   static const char *const heads[] = {"time", "ratio", "runs", "trials", "signature", "winner", "policy", "device class"};
   rgt_status s;
-  if (w->object) {
-    w->list = rgt__json_array(w->object, "winners");
-  } else {
-    rgt__table_open(&w->table, "rrrrllll");
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) rgt__table_cell(&w->table, "%s", heads[i]);
-  }
+  begin_rows(w, "winners", "rrrrllll", heads);
   s = rgt_db_list(w->session.ctx, on_row, w);
   if (s != RGT_OK) return rgt__message_from(m, s, w->session.ctx);
-  if ((s = is_used(w, m)) != RGT_OK) return s;
-  if (w->object) return RGT_OK;
-  if (w->n && rgt__table_print(&w->table, stdout) != RGT_OK)
-    return rgt__message_set(m, RGT_ENOMEM, "out of memory while printing");
-  printf("%d winner%s in %s\n", w->n, w->n == 1 ? "" : "s", rgt_db_path(w->session.ctx));
-  return RGT_OK;
+  return end_rows(w, "winner", "s", m);
 }
 
 static int on_miss(void *user, const rgt_db_miss *r) {
@@ -96,20 +105,10 @@ static int on_miss(void *user, const rgt_db_miss *r) {
 
 static rgt_status misses(work *w, rgt__message *m) {
   static const char *const heads[] = {"asked", "signature", "policy", "device class"};
-  if (w->object) {
-    w->list = rgt__json_array(w->object, "misses");
-  } else {
-    rgt__table_open(&w->table, "rlll");
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) rgt__table_cell(&w->table, "%s", heads[i]);
-  }
+  begin_rows(w, "misses", "rlll", heads);
   rgt_status s = rgt_db_misses(w->session.ctx, on_miss, w);
   if (s != RGT_OK) return rgt__message_from(m, s, w->session.ctx);
-  if ((s = is_used(w, m)) != RGT_OK) return s;
-  if (w->object) return RGT_OK;
-  if (w->n && rgt__table_print(&w->table, stdout) != RGT_OK)
-    return rgt__message_set(m, RGT_ENOMEM, "out of memory while printing");
-  printf("%d miss%s in %s\n", w->n, w->n == 1 ? "" : "es", rgt_db_path(w->session.ctx));
-  return RGT_OK;
+  return end_rows(w, "miss", "es", m);
 }
 
 static rgt_status check(work *w, rgt__message *m) {
