@@ -2,6 +2,23 @@
 #include "exec/steps.h"
 #include "ptx/decode.h"
 
+/* The first operand: d, or d|p. Without p the predicate goes nowhere. */
+static int dest_and_predicate(ptx_decoder *d, uint32_t *dst, uint32_t *p) {
+  const ptx_operand *o = &d->s->operands[0];
+  *p = ptx__temporary(d, 1);
+  if (o->kind != PTX_O_PAIR) return ptx__dest(d, o, 'w', dst);
+  return ptx__dest(d, &o->elements[0], 'w', dst) != 0 || ptx__dest(d, &o->elements[1], 'p', p) != 0 ? -1 : 0;
+}
+
+/* The end of what lanes of a mask do together: the mask is the last source. */
+static int emit_member(ptx_decoder *d, const uint32_t *dst, int n_dst, const uint32_t *src, int n_src) {
+  for (int i = 0; i < n_dst; i++) ptx__add_dst(d, dst[i]);
+  for (int i = 0; i < n_src; i++) ptx__add_src(d, src[i]);
+  d->insn.sync = (uint8_t)(n_dst + n_src - 1);
+  ptx__emit(d);
+  return 0;
+}
+
 /* shfl.sync.MODE.b32 d|p, a, b, c, mask */
 static int decode_shfl(ptx_decoder *d) {
   static const char *const modes[] = {"up", "down", "bfly", "idx", NULL};
@@ -10,24 +27,14 @@ static int decode_shfl(ptx_decoder *d) {
   if (mode < 0 || !ptx__take(d, "b32")) return ptx__bad(d, "shfl.sync needs a mode and .b32");
   if (ptx__all_taken(d) != 0 || ptx__count(d, 5, 5) != 0) return -1;
   const ptx_operand *o = d->s->operands;
-  const int pair = o[0].kind == PTX_O_PAIR;
-  uint32_t dst, p = ptx__temporary(d, 1), a, b, c, mask;
-  if (ptx__dest(d, pair ? &o[0].elements[0] : &o[0], 'w', &dst) != 0 ||
-      (pair && ptx__dest(d, &o[0].elements[1], 'p', &p) != 0) || ptx__source(d, &o[1], 'w', &a) != 0 ||
-      ptx__source(d, &o[2], 'w', &b) != 0 || ptx__source(d, &o[3], 'w', &c) != 0 || ptx__source(d, &o[4], 'w', &mask) != 0)
+  uint32_t dst, p, a, b, c, mask;
+  if (dest_and_predicate(d, &dst, &p) != 0 || ptx__source(d, &o[1], 'w', &a) != 0 || ptx__source(d, &o[2], 'w', &b) != 0 ||
+      ptx__source(d, &o[3], 'w', &c) != 0 || ptx__source(d, &o[4], 'w', &mask) != 0)
     return -1;
   ptx__begin(d);
   ptx__set_step(d, sim__step_shuffle, SIM_MEMBER, SIM_C_EXCHANGE);
   d->insn.op = (uint8_t)mode;
-  ptx__add_dst(d, dst);
-  ptx__add_dst(d, p);
-  ptx__add_src(d, a);
-  ptx__add_src(d, b);
-  ptx__add_src(d, c);
-  ptx__add_src(d, mask);
-  d->insn.sync = 5;
-  ptx__emit(d);
-  return 0;
+  return emit_member(d, (const uint32_t[]){dst, p}, 2, (const uint32_t[]){a, b, c, mask}, 4);
 }
 
 static int decode_vote(ptx_decoder *d) {
@@ -44,12 +51,7 @@ static int decode_vote(ptx_decoder *d) {
   ptx__begin(d);
   ptx__set_step(d, sim__step_vote, SIM_MEMBER, SIM_C_EXCHANGE);
   d->insn.op = (uint8_t)mode;
-  ptx__add_dst(d, dst);
-  ptx__add_src(d, a);
-  ptx__add_src(d, mask);
-  d->insn.sync = 2;
-  ptx__emit(d);
-  return 0;
+  return emit_member(d, (const uint32_t[]){dst}, 1, (const uint32_t[]){a, mask}, 2);
 }
 
 /* match.any.sync.b32 d, a, mask;  match.all.sync.b32 d|p, a, mask */
@@ -60,24 +62,16 @@ static int decode_match(ptx_decoder *d) {
   if (type.bits != 32 && type.bits != 64) return ptx__bad(d, "match needs .b32 or .b64");
   if (ptx__all_taken(d) != 0 || ptx__count(d, 3, 3) != 0) return -1;
   const ptx_operand *o = d->s->operands;
-  const int pair = o[0].kind == PTX_O_PAIR;
-  if (pair && !all) return ptx__bad(d, "match.any has no predicate");
-  uint32_t dst, p = ptx__temporary(d, 1), a, mask;
-  if (ptx__dest(d, pair ? &o[0].elements[0] : &o[0], 'w', &dst) != 0 ||
-      (pair && ptx__dest(d, &o[0].elements[1], 'p', &p) != 0) || ptx__source(d, &o[1], type.bits == 64 ? 'd' : 'w', &a) != 0 ||
+  if (o[0].kind == PTX_O_PAIR && !all) return ptx__bad(d, "match.any has no predicate");
+  uint32_t dst, p, a, mask;
+  if (dest_and_predicate(d, &dst, &p) != 0 || ptx__source(d, &o[1], type.bits == 64 ? 'd' : 'w', &a) != 0 ||
       ptx__source(d, &o[2], 'w', &mask) != 0)
     return -1;
   ptx__begin(d);
   ptx__set_step(d, sim__step_match, SIM_MEMBER, SIM_C_EXCHANGE);
   d->insn.op = (uint8_t)all;
   d->insn.bits = (uint8_t)type.bits;
-  ptx__add_dst(d, dst);
-  ptx__add_dst(d, p);
-  ptx__add_src(d, a);
-  ptx__add_src(d, mask);
-  d->insn.sync = 3;
-  ptx__emit(d);
-  return 0;
+  return emit_member(d, (const uint32_t[]){dst, p}, 2, (const uint32_t[]){a, mask}, 2);
 }
 
 static int decode_redux(ptx_decoder *d) {
@@ -97,12 +91,7 @@ static int decode_redux(ptx_decoder *d) {
   ptx__set_step(d, sim__step_redux, SIM_MEMBER, SIM_C_EXCHANGE);
   d->insn.op = (uint8_t)op;
   d->insn.type = type.base == PTX_SIGNED ? SIM_T_S32 : SIM_T_U32;
-  ptx__add_dst(d, dst);
-  ptx__add_src(d, a);
-  ptx__add_src(d, mask);
-  d->insn.sync = 2;
-  ptx__emit(d);
-  return 0;
+  return emit_member(d, (const uint32_t[]){dst}, 1, (const uint32_t[]){a, mask}, 2);
 }
 
 static int decode_activemask(ptx_decoder *d) {
@@ -128,12 +117,7 @@ static int decode_elect(ptx_decoder *d) {
     return -1;
   ptx__begin(d);
   ptx__set_step(d, sim__step_elect, SIM_MEMBER, SIM_C_EXCHANGE);
-  ptx__add_dst(d, dst);
-  ptx__add_dst(d, p);
-  ptx__add_src(d, mask);
-  d->insn.sync = 2;
-  ptx__emit(d);
-  return 0;
+  return emit_member(d, (const uint32_t[]){dst, p}, 2, (const uint32_t[]){mask}, 1);
 }
 
 const ptx_decode_row ptx__decode_warp[] = {{"shfl", decode_shfl},
