@@ -545,6 +545,14 @@ static void every_allocation(world *w, const char *name, const step *steps, long
   assert_true(tried > 0);
 }
 
+/* In a world of its own, with nothing in it. */
+static void every_allocation_of(const char *name, const step *steps, long at_most) {
+  world w;
+  world_begin(&w);
+  every_allocation(&w, name, steps, at_most);
+  world_end(&w);
+}
+
 /* ---- the tests ---- */
 
 static void first_time(void **state) {
@@ -558,11 +566,8 @@ static void first_time(void **state) {
                                {"run, index out of range", run_out_of_range},
                                {"close", close_context},
                                {NULL, NULL}};
-  world w;
   (void)state;
-  world_begin(&w);
-  every_allocation(&w, "first time", steps, 50);
-  world_end(&w);
+  every_allocation_of("first time", steps, 50);
 }
 
 /* Nothing cached, nothing tuned: the built-in kernel answers while a thread of the context makes the default variant ready.
@@ -572,11 +577,8 @@ static void background(void **state) {
       {"open", open_context},   {"op new", new_op}, {"prepare, in the background", prepare}, {"run meanwhile", run},
       {"wait", wait_for_it},    {"run", run},       {"prepare, and wait", prepare_and_wait}, {"run", run},
       {"close", close_context}, {NULL, NULL}};
-  world w;
   (void)state;
-  world_begin(&w);
-  every_allocation(&w, "background", steps, 50);
-  world_end(&w);
+  every_allocation_of("background", steps, 50);
 }
 
 static void bundles(void **state) {
@@ -592,22 +594,16 @@ static void bundles(void **state) {
                                {"run", run},
                                {"close", close_context},
                                {NULL, NULL}};
-  world w;
   (void)state;
-  world_begin(&w);
-  every_allocation(&w, "bundle", steps, 30);
-  world_end(&w);
+  every_allocation_of("bundle", steps, 30);
 }
 
 static void messages(void **state) {
   static const step steps[] = {
       {"open", open_context},      {"opening", send_opening}, {"task", send_task}, {"candidate", send_candidate},
       {"compiled", send_compiled}, {"close", close_context},  {NULL, NULL}};
-  world w;
   (void)state;
-  world_begin(&w);
-  every_allocation(&w, "worker messages", steps, 100);
-  world_end(&w);
+  every_allocation_of("worker messages", steps, 100);
 }
 
 /* What was tuned before is found again: the database's file and the code cache are there. */
@@ -655,11 +651,8 @@ static void inspection(void **state) {
   static const step steps[] = {{"open", open_context}, {"op new", new_op},       {"why", why},
                                {"show", show},         {"compile", compile},     {"verify", verify},
                                {"environment", env},   {"close", close_context}, {NULL, NULL}};
-  world w;
   (void)state;
-  world_begin(&w);
-  every_allocation(&w, "inspection", steps, 50);
-  world_end(&w);
+  every_allocation_of("inspection", steps, 50);
 }
 
 static void config_file(void **state) {
