@@ -217,8 +217,9 @@ static rgt_status set_journal(rgt__tunedb *db, rgt__error *err) {
   return rgt__migrate_exec(db, rollback ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", "opening", err);
 }
 
-/* A schema from a later version is used as far as today's statements can read it. */
-static rgt_status use_newer(rgt__tunedb *db, const probe *p, rgt__error *err) {
+/* A schema of another version that cannot or must not be changed is used as far as today's statements can read it: a later one,
+ * or an older one where the file cannot be written. */
+static rgt_status use_unchanged(rgt__tunedb *db, const probe *p, rgt__error *err) {
   static const rgt__sql_name needed[] = {RGT_SQL_RUNS,           RGT_SQL_RUN_TRIALS, RGT_SQL_STANDINGS,
                                          RGT_SQL_STANDING_TRIAL, RGT_SQL_WINNER,     RGT_SQL_SKEWS,
                                          RGT_SQL_BUCKETS,        RGT_SQL_NEAR,       RGT_SQL_WINNERS};
@@ -226,14 +227,19 @@ static rgt_status use_newer(rgt__tunedb *db, const probe *p, rgt__error *err) {
     sqlite3_stmt *s = NULL;
     if (!rgt__statement_get(db, needed[i], &s, err)) continue;
     db->damaged = 0; /* another form is no damage */
+    if (p->version < RGT_TUNEDB_VERSION)
+      return rgt__error_set(err, RGT_EDB,
+                            "%s: its schema has version %lld and must be migrated to %d, but it cannot be written", db->path,
+                            (long long)p->version, RGT_TUNEDB_VERSION);
     return rgt__error_set(err, RGT_EDB,
                           "%s: its schema has version %lld, this program reads up to %d; update it, or name another file",
                           db->path, (long long)p->version, RGT_TUNEDB_VERSION);
   }
   db->damaged = 0;
   db->read_only = 1;
-  rgt__connect_notice(db, "%s: its schema has version %lld, newer than this program's %d: it is read, and nothing is stored",
-                      db->path, (long long)p->version, RGT_TUNEDB_VERSION);
+  if (p->version > RGT_TUNEDB_VERSION)
+    rgt__connect_notice(db, "%s: its schema has version %lld, newer than this program's %d: it is read, and nothing is stored",
+                        db->path, (long long)p->version, RGT_TUNEDB_VERSION);
   return RGT_OK;
 }
 
@@ -243,15 +249,13 @@ rgt_status rgt__connect_attach(rgt__tunedb *db, int writable, rgt__error *err) {
   rgt_status status = open_some_way(db, writable, &p, err);
   if (status) return status;
   if (p.version > RGT_TUNEDB_VERSION) {
-    status = use_newer(db, &p, err);
+    status = use_unchanged(db, &p, err);
   } else if (db->read_only) {
     if (is_empty(&p))
       status = rgt__error_set(err, RGT_EDB, "%s: holds nothing yet and cannot be written", db->path);
     else if (p.version < RGT_TUNEDB_VERSION)
-      status =
-          rgt__error_set(err, RGT_EDB, "%s: its schema has version %lld and must be migrated to %d, but it cannot be written",
-                         db->path, (long long)p.version, RGT_TUNEDB_VERSION);
-    else if (!(db->flags & RGT_TUNEDB_READ_ONLY))
+      status = use_unchanged(db, &p, err);
+    if (!status && !(db->flags & RGT_TUNEDB_READ_ONLY))
       rgt__connect_notice(db, "%s cannot be written: it is read, and nothing is stored", db->path);
   } else {
     status = set_journal(db, err);

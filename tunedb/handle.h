@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #define RGT_TUNEDB_APPLICATION_ID 0x52475444 /* "RGTD" */
-#define RGT_TUNEDB_VERSION 1
+#define RGT_TUNEDB_VERSION 2
 #define RGT_TUNEDB_BUSY_MS 10000 /* longest wait for another process's transaction */
 
 /* Further flags of rgt__tunedb_open: behave as on a network file system. */

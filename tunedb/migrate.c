@@ -12,11 +12,12 @@
 #include <time.h>
 #include <unistd.h>
 
-extern const char rgt__tunedb_schema[]; /* schema.sql */
+extern const char rgt__tunedb_schema[], rgt__tunedb_schema_2[]; /* schema.sql, schema_2.sql */
 
-/* One line a version after 1: {2, "ALTER TABLE ...", NULL}. There is none yet. */
-#define N_STEPS 0
-static const rgt__migrate_step *const own_steps = NULL;
+/* One line a version after 1. A new database goes the same way from version 1, so that no two of one version differ. */
+static const rgt__migrate_step own_steps[] = {{2, rgt__tunedb_schema_2, NULL}};
+#define N_STEPS (RGT_TUNEDB_VERSION - 1)
+_Static_assert(sizeof own_steps / sizeof *own_steps == N_STEPS, "a step for every version after the first");
 
 rgt_status rgt__migrate_exec(rgt__tunedb *db, const char *sql, const char *what, rgt__error *err) {
   return sqlite3_exec(db->sql, sql, NULL, NULL, NULL) == SQLITE_OK ? RGT_OK : rgt__statement_fail(db, what, err);
@@ -42,6 +43,11 @@ static rgt_status set_version(rgt__tunedb *db, int version, rgt__error *err) {
   return rgt__migrate_exec(db, sql, "setting the schema's version", err);
 }
 
+static rgt_status run_step(rgt__tunedb *db, const rgt__migrate_step *step, rgt__error *err) {
+  rgt_status status = step->sql ? rgt__migrate_exec(db, step->sql, "migrating the schema", err) : RGT_OK;
+  return !status && step->run ? step->run(db, err) : status;
+}
+
 rgt_status rgt__migrate_create(rgt__tunedb *db, rgt__error *err) {
   int64_t version = 0;
   rgt_status status = rgt__statement_begin(db, RGT_SQL_BEGIN_IMMEDIATE, err);
@@ -49,6 +55,7 @@ rgt_status rgt__migrate_create(rgt__tunedb *db, rgt__error *err) {
   status = rgt__migrate_number(db, "PRAGMA user_version", &version, err);
   if (!status && version == 0) {
     status = rgt__migrate_exec(db, rgt__tunedb_schema, "making the schema", err);
+    for (int i = 0; i < N_STEPS && !status; i++) status = run_step(db, &own_steps[i], err);
     if (!status) status = set_version(db, RGT_TUNEDB_VERSION, err);
   }
   return rgt__statement_end(db, status, err);
@@ -106,19 +113,13 @@ done:
   return status;
 }
 
-static rgt_status run_step(rgt__tunedb *db, const rgt__migrate_step *step, rgt__error *err) {
-  rgt_status status = step->sql ? rgt__migrate_exec(db, step->sql, "migrating the schema", err) : RGT_OK;
-  if (!status && step->run) status = step->run(db, err);
-  if (!status) status = set_version(db, step->to, err);
-  return status;
-}
-
 static rgt_status run_steps(rgt__tunedb *db, const rgt__migrate_step *steps, int n, int from, int version, rgt__error *err) {
   rgt_status status = RGT_OK;
   int reached = from;
   for (int i = 0; i < n && !status; i++) {
     if (steps[i].to != reached + 1 || reached >= version) continue;
     status = run_step(db, &steps[i], err);
+    if (!status) status = set_version(db, steps[i].to, err);
     reached++;
   }
   if (!status && reached != version)

@@ -1,4 +1,4 @@
--- schema.sql -- the tuned database, version 1.
+-- schema.sql -- the tuned database, version 1; schema_2.sql has what version 2 adds.
 --
 -- Trials are the only truth. They are added and never changed, by code alone: triggers and views are refused everywhere, so that
 -- a database from somewhere else can hold none. Every key is a SHA-256 of the row's own fields (keys.c), never a row number,
@@ -126,7 +126,7 @@ CREATE TABLE miss (
   PRIMARY KEY (signature, place)
 ) STRICT, WITHOUT ROWID;
 
--- A user's own choice: this variant for this signature; never this variant at this place. Empty in this version.
+-- A user's own choice: this variant for this signature; never this variant at this place.
 CREATE TABLE pin (
   signature BLOB NOT NULL REFERENCES signature (key),
   place BLOB NOT NULL REFERENCES place (key),

@@ -122,14 +122,14 @@ static void sound_though_read_only(void **state) {
   front_tune(&f, front_op(&f, FRONT_MLP), 8, &r);
   rgt_close(f.ctx);
   f.ctx = NULL;
-  execute(
-      "PRAGMA user_version = 2; INSERT INTO history VALUES (2, 1, 'later')"); /* from a later program: read, never written */
+  execute("PRAGMA user_version = 1000; INSERT INTO history VALUES (1000, 1, 'later')"); /* from a later program: read, never
+                                                                                           written */
   front_open(&f);
   front_ok(&f, rgt_db_check(f.ctx));
   assert_has(f.log, "nothing is stored");
   rgt_close(f.ctx);
   f.ctx = NULL;
-  execute("PRAGMA user_version = 1; DELETE FROM history WHERE version = 2");
+  execute("PRAGMA user_version = 2; DELETE FROM history WHERE version = 1000");
   snprintf(command, sizeof command, "dd if=/dev/urandom of=%s bs=1024 seek=1 count=8 conv=notrunc 2>/dev/null", f.db);
   assert_int_equal(system(command), 0);
   front_open(&f);

@@ -1,6 +1,7 @@
-/* test_migrate.c -- the machinery that a second version of the schema will use, with steps of the test's own. */
+/* test_migrate.c -- a file of version 1 becomes one of today's version; the machinery with further steps of the test's own. */
 #include "fixture.h"
 
+#include "runtime/base/alloc.h"
 #include "tunedb/migrate.h"
 
 #include <dirent.h>
@@ -49,33 +50,35 @@ static rgt_status refuse(rgt__tunedb *db, rgt__error *err) {
   return rgt__error_set(err, RGT_EDB, "%s: refused", db->path);
 }
 
+enum { NOW = RGT_TUNEDB_VERSION };
+
 static const rgt__migrate_step good[] = {
-    {2, "ALTER TABLE variant ADD COLUMN weight INTEGER NOT NULL DEFAULT 1", double_ranks},
-    {3, "CREATE TABLE extra (a INTEGER) STRICT", NULL},
+    {NOW + 1, "ALTER TABLE variant ADD COLUMN weight INTEGER NOT NULL DEFAULT 1", double_ranks},
+    {NOW + 2, "CREATE TABLE extra (a INTEGER) STRICT", NULL},
 };
 
 static void test_steps_and_backup(void **state) {
   (void)state;
   char backup[400] = "";
   rgt__tunedb *db = open_filled(path);
-  OK(rgt__migrate_up(db, good, 2, 3, NULL));
-  assert_int_equal(ask(db, "PRAGMA user_version"), 3);
+  OK(rgt__migrate_up(db, good, 2, NOW + 2, NULL));
+  assert_int_equal(ask(db, "PRAGMA user_version"), NOW + 2);
   assert_int_equal(ask(db, "SELECT count(*) FROM history"), 3);
   assert_int_equal(ask(db, "SELECT min(weight) FROM variant"), 7);
   assert_int_equal(ask(db, "SELECT count(*) FROM extra"), 0);
   assert_int_equal(ask(db, "SELECT count(*) FROM trial"), 2);
-  assert_int_equal(find_file("tuned.db.v1-20", backup, sizeof backup), 1);
-  OK(rgt__migrate_up(db, good, 2, 3, NULL)); /* nothing to do: no second backup */
-  assert_int_equal(find_file("tuned.db.v1-20", backup, sizeof backup), 1);
-  assert_int_equal(find_file("tuned.db.v3", (char[400]){0}, 400), 0);
+  assert_int_equal(find_file("tuned.db.v2-20", backup, sizeof backup), 1);
+  OK(rgt__migrate_up(db, good, 2, NOW + 2, NULL)); /* nothing to do: no second backup */
+  assert_int_equal(find_file("tuned.db.v2-20", backup, sizeof backup), 1);
+  assert_int_equal(find_file("tuned.db.v4", (char[400]){0}, 400), 0);
   rgt__tunedb_close(db);
 
   struct stat st;
   assert_int_equal(stat(backup, &st), 0);
   assert_int_equal(st.st_mode & 0777, 0600);
-  OK(rgt__tunedb_open(backup, RGT_TUNEDB_MUST_EXIST, &db, NULL)); /* as it was: version 1, whole */
+  OK(rgt__tunedb_open(backup, RGT_TUNEDB_MUST_EXIST, &db, NULL)); /* as it was, whole */
   assert_int_equal(rgt__tunedb_is_read_only(db), 0);
-  assert_int_equal(ask(db, "PRAGMA user_version"), 1);
+  assert_int_equal(ask(db, "PRAGMA user_version"), NOW);
   assert_int_equal(ask(db, "SELECT count(*) FROM trial"), 2);
   OK(rgt__tunedb_check(db, NULL));
   rgt__tunedb_close(db);
@@ -86,7 +89,7 @@ static void expect_rolled_back(const rgt__migrate_step *steps, int n, int versio
   rgt__error err = {{0}};
   assert_int_equal(rgt__migrate_up(db, steps, n, version, &err), RGT_EDB);
   if (!strstr(err.text, named)) fail_msg("\"%s\" does not name \"%s\"", err.text, named);
-  assert_int_equal(ask(db, "PRAGMA user_version"), 1);
+  assert_int_equal(ask(db, "PRAGMA user_version"), NOW);
   assert_int_equal(ask(db, "SELECT count(*) FROM history"), 1);
   assert_int_equal(ask(db, "SELECT count(*) FROM pragma_table_info('variant') WHERE name = 'weight'"), 0);
   OK(rgt__tunedb_check(db, NULL));
@@ -95,12 +98,12 @@ static void expect_rolled_back(const rgt__migrate_step *steps, int n, int versio
 
 static void test_all_or_nothing(void **state) {
   (void)state;
-  const rgt__migrate_step bad_sql[] = {good[0], {3, "CREATE TABLE trial (a INTEGER)", NULL}};
-  const rgt__migrate_step bad_run[] = {good[0], {3, NULL, refuse}};
-  expect_rolled_back(bad_sql, 2, 3, "table trial already exists");
-  expect_rolled_back(bad_run, 2, 3, "refused");
-  expect_rolled_back(good, 2, 4, "no way leads from 3 to 4");
-  expect_rolled_back(good + 1, 1, 3, "no way leads from 1 to 3");
+  const rgt__migrate_step bad_sql[] = {good[0], {NOW + 2, "CREATE TABLE trial (a INTEGER)", NULL}};
+  const rgt__migrate_step bad_run[] = {good[0], {NOW + 2, NULL, refuse}};
+  expect_rolled_back(bad_sql, 2, NOW + 2, "table trial already exists");
+  expect_rolled_back(bad_run, 2, NOW + 2, "refused");
+  expect_rolled_back(good, 2, NOW + 3, "no way leads from 4 to 5");
+  expect_rolled_back(good + 1, 1, NOW + 2, "no way leads from 2 to 4");
 }
 
 /* Without the backup there is no migration. */
@@ -111,17 +114,107 @@ static void test_backup_fails(void **state) {
   rgt__error err = {{0}};
   snprintf(nowhere, sizeof nowhere, "%s/tuned.db", path); /* below a file: nobody can write there, root neither */
   db->path = nowhere;
-  assert_int_equal(rgt__migrate_up(db, good, 2, 3, &err), RGT_EDB);
+  assert_int_equal(rgt__migrate_up(db, good, 2, NOW + 2, &err), RGT_EDB);
   db->path = kept;
-  assert_int_equal(ask(db, "PRAGMA user_version"), 1);
+  assert_int_equal(ask(db, "PRAGMA user_version"), NOW);
   rgt__tunedb_close(db);
 }
 
 static void test_in_memory(void **state) {
   (void)state;
   rgt__tunedb *db = open_filled(NULL);
-  OK(rgt__migrate_up(db, good, 1, 2, NULL));
-  assert_int_equal(ask(db, "PRAGMA user_version"), 2);
+  OK(rgt__migrate_up(db, good, 1, NOW + 1, NULL));
+  assert_int_equal(ask(db, "PRAGMA user_version"), NOW + 1);
+  rgt__tunedb_close(db);
+}
+
+/* ---- from version 1: tests/fixtures/tunedb/v1.db was written by the program of that version ------------------ */
+
+static void take_old_file(void) {
+  char command[600];
+  snprintf(command, sizeof command, "cp '%s/fixtures/tunedb/v1.db' '%s' && chmod 600 '%s'", RGT_TESTS_DIR, path, path);
+  assert_int_equal(system(command), 0);
+}
+
+/* Every object of the schema as one text. */
+static char *schema_of(rgt__tunedb *db) {
+  sqlite3_stmt *s = NULL;
+  assert_int_equal(sqlite3_prepare_v2(db->sql,
+                                      "SELECT group_concat(type || name || sql, char(10)) FROM (SELECT * FROM sqlite_schema "
+                                      "WHERE sql IS NOT NULL ORDER BY type, name)",
+                                      -1, &s, NULL),
+                   SQLITE_OK);
+  assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+  char *text = strdup((const char *)sqlite3_column_text(s, 0));
+  assert_non_null(text);
+  sqlite3_finalize(s);
+  return text;
+}
+
+static void expect_old_contents(rgt__tunedb *db) {
+  rgt__tunedb_signature sig = make_signature();
+  rgt__tunedb_winner w;
+  find(db, &sig, NULL, &w);
+  assert_string_equal(w.winner.params, "n=4");
+  assert_int_equal(w.winner.n_runs, 2);
+  assert_int_equal(w.n_trials, 6);
+  assert_int_equal(ask(db, "SELECT count(*) FROM trial"), 9);
+  assert_int_equal(ask(db, "SELECT count(*) FROM miss"), 1);
+  OK(rgt__tunedb_check(db, NULL));
+}
+
+static void test_from_version_1(void **state) {
+  (void)state;
+  char backup[400] = "", fresh_path[300];
+  rgt__tunedb *db = NULL, *fresh = NULL;
+  take_old_file();
+  OK(rgt__tunedb_open(path, RGT_TUNEDB_MUST_EXIST, &db, NULL));
+  assert_string_equal(rgt__tunedb_notice(db), "");
+  assert_int_equal(ask(db, "PRAGMA user_version"), NOW);
+  assert_int_equal(ask(db, "SELECT count(*) FROM history"), 2);
+  expect_old_contents(db);
+  assert_int_equal(ask(db, "SELECT (SELECT count(*) FROM origin) + (SELECT count(*) FROM checked) + (SELECT count(*) FROM "
+                           "claim)"),
+                   0);
+
+  snprintf(fresh_path, sizeof fresh_path, "%s/fresh.db", folder); /* no two of one version differ */
+  OK(rgt__tunedb_open(fresh_path, 0, &fresh, NULL));
+  char *migrated = schema_of(db), *made = schema_of(fresh);
+  assert_string_equal(migrated, made);
+  free(migrated);
+  free(made);
+  rgt__tunedb_close(fresh);
+  rgt__tunedb_close(db);
+
+  assert_int_equal(find_file("tuned.db.v1-20", backup, sizeof backup), 1);
+  OK(rgt__tunedb_open(backup, RGT_TUNEDB_READ_ONLY, &db, NULL)); /* as it was, and read as it is */
+  assert_int_equal(ask(db, "PRAGMA user_version"), 1);
+  assert_int_equal(rgt__tunedb_is_read_only(db), 1);
+  expect_old_contents(db);
+  rgt__tunedb_close(db);
+}
+
+/* What comes after an interrupted migration is the old file: nothing of the new tables is in it. */
+static void test_from_version_1_interrupted(void **state) {
+  (void)state;
+  const rgt__migrate_step broken[] = {{2, "CREATE TABLE origin (run BLOB) STRICT", refuse}};
+  rgt__tunedb *db = NULL;
+  rgt__error err = {{0}};
+  take_old_file();
+  db = open_filled(NULL); /* a handle of today's, turned to the old file */
+  rgt__statement_close_all(db);
+  sqlite3_close(db->sql);
+  assert_int_equal(sqlite3_open(path, &db->sql), SQLITE_OK);
+  rgt__free(db->path);
+  db->path = rgt__strdup(path);
+  db->in_memory = 0;
+  assert_int_equal(rgt__migrate_up(db, broken, 1, 2, &err), RGT_EDB);
+  assert_non_null(strstr(err.text, "migrating from version 1: "));
+  assert_int_equal(ask(db, "PRAGMA user_version"), 1);
+  assert_int_equal(ask(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'origin'"), 0);
+  rgt__tunedb_close(db);
+  OK(rgt__tunedb_open(path, 0, &db, NULL)); /* and the next program migrates it */
+  expect_old_contents(db);
   rgt__tunedb_close(db);
 }
 
@@ -137,8 +230,13 @@ static void test_create_twice(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
-      TEST(test_steps_and_backup), TEST(test_all_or_nothing), TEST(test_backup_fails),
-      TEST(test_in_memory),        TEST(test_create_twice),
+      TEST(test_steps_and_backup),
+      TEST(test_all_or_nothing),
+      TEST(test_backup_fails),
+      TEST(test_in_memory),
+      TEST(test_create_twice),
+      TEST(test_from_version_1),
+      TEST(test_from_version_1_interrupted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,10 +102,10 @@ static void test_makes_file_and_folders(void **state) {
   snprintf(wal, sizeof wal, "%s-wal", deep);
   assert_int_equal(mode_of(wal), 0600);
   assert_int_equal(ask(db, "PRAGMA application_id"), 0x52475444);
-  assert_int_equal(ask(db, "PRAGMA user_version"), 1);
+  assert_int_equal(ask(db, "PRAGMA user_version"), RGT_TUNEDB_VERSION);
   assert_int_equal(ask(db, "PRAGMA foreign_keys"), 1);
   assert_int_equal(ask(db, "PRAGMA synchronous"), 1);
-  assert_int_equal(ask(db, "SELECT count(*) FROM history WHERE version = 1 AND made_by = 'ragtune 0.1.0'"), 1);
+  assert_int_equal(ask(db, "SELECT count(*) FROM history WHERE version = 2 AND made_by = 'ragtune 0.1.0'"), 1);
   assert_int_equal(ask(db, "SELECT (SELECT * FROM pragma_journal_mode) = 'wal'"), 1);
   /* every table is strict: a wrong kind is refused */
   assert_int_equal(ask(db, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE '%STRICT%'"), 0);
@@ -297,12 +297,12 @@ static void test_newer_schema(void **state) {
   (void)state;
   fill(path);
   rgt__tunedb *db = open_at(path, 0);
-  tell(db, "ALTER TABLE trial ADD COLUMN watts INTEGER NOT NULL DEFAULT 0; PRAGMA user_version = 2; INSERT INTO history VALUES "
-           "(2, 0, 'ragtune 9')");
+  tell(db, "ALTER TABLE trial ADD COLUMN watts INTEGER NOT NULL DEFAULT 0; PRAGMA user_version = 1000; INSERT INTO history "
+           "VALUES (1000, 0, 'ragtune 9')");
   rgt__tunedb_close(db);
   db = open_at(path, 0);
   assert_int_equal(rgt__tunedb_is_read_only(db), 1);
-  assert_non_null(strstr(rgt__tunedb_notice(db), "version 2, newer than this program's 1"));
+  assert_non_null(strstr(rgt__tunedb_notice(db), "version 1000, newer than this program's 2"));
   expect_filled(db);
   rgt__tunedb_signature sig = make_signature();
   rgt__tunedb_trial t = make_trial("tiles", "b", 600000);
@@ -310,7 +310,7 @@ static void test_newer_schema(void **state) {
   assert_int_equal(rgt__tunedb_put(db, &run, &sig, &cpu_place, &t, 1, NULL), RGT_EDB);
   tell(db, "ALTER TABLE trial RENAME COLUMN ratio_ppm TO ratio_ppb");
   rgt__tunedb_close(db);
-  expect_refused(path, 0, "reads up to 1");
+  expect_refused(path, 0, "reads up to 2");
   assert_int_equal(count_files("tuned.db.corrupt"), 0);
 }
 
