@@ -82,11 +82,11 @@ void rgt__facts_push_environment(lua_State *L, const rgt_op_desc *op, const rgt_
 }
 
 int rgt__facts_taken(const char *word) {
-  static const char *const words[] = {"n_in",       "n_hidden", "n_out",       "elem_bytes", "ceil_div", "min",    "max",
-                                      "and",        "is_mlp",   "act",         "bias1",      "bias2",    "layout", "weights",
-                                      "index_bits", "dtype",    "align_bytes", "kernel",     "name",     "op",     "p",
-                                      "device",     "emit",     "include",     "math",       "string",   "table",  NULL};
-  static const char *const starts[] = {"act_", "layout_", "weights_", "dtype_", "device_", "rgt_", NULL};
+  static const char *const words[] = {
+      "n_in",  "n_hidden", "n_out",  "elem_bytes", "ceil_div",   "min",   "max",         "and",   "is_mlp", "act",
+      "bias1", "bias2",    "layout", "weights",    "index_bits", "dtype", "align_bytes", "order", "kernel", "name",
+      "op",    "p",        "device", "emit",       "include",    "math",  "string",      "table", NULL};
+  static const char *const starts[] = {"act_", "layout_", "weights_", "dtype_", "order_", "device_", "rgt_", NULL};
   for (int i = 0; words[i]; i++) {
     if (strcmp(words[i], word) == 0) return 1;
   }

@@ -175,6 +175,8 @@ static rgt_status check_arguments(const rgt__variant *v, const rgt_op_desc *op, 
   if (align < 1 || align > 16 || (align & (align - 1))) {
     return rgt__error_set(err, RGT_EINVAL, "render: align_bytes = %d is none of 1, 2, 4, 8, 16", align);
   }
+  if (*rgt__op_order_word(facts->order) == '?')
+    return rgt__error_set(err, RGT_EINVAL, "render: order = %d is none of raw, sorted, offsets", (int)facts->order);
   for (int i = 0; i < target->n_facts; i++) {
     if (rgt__variant_get(v, target->facts[i].name) < 0) continue;
     return rgt__error_set(err, RGT_ETEMPLATE, RGT_TEMPLATE_ROOT "%s: param %s has the name of a device fact; choose another",

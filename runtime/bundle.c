@@ -129,7 +129,7 @@ static rgt__bundle_code *find_for(rgt_op *op, rgt__bundle *b, const rgt__variant
   char params[RGT_VARIANT_TEXT_MAX];
   rgt__variant_params_format(v, params);
   for (int align = op->options.align_bytes; align > 0; align /= 2) {
-    rgt__render_facts facts = {op->options.weight_form, align};
+    rgt__render_facts facts = {op->options.weight_form, align, op->options.order};
     rgt__digest local;
     rgt__candidate_local_key(v->family->name, v->family->revision, params, &op->desc, &facts, &v->family->template_digest, "",
                              target, &local);

@@ -258,6 +258,7 @@ void rgt__candidate_local_key(const char *family, int revision, const char *para
   rgt__hash_text(&h, op_text);
   rgt__hash_int(&h, (int64_t)facts->form);
   rgt__hash_int(&h, facts->align_bytes);
+  rgt__hash_int(&h, (int64_t)facts->order);
   rgt__hash_bytes(&h, template_digest->bytes, sizeof template_digest->bytes);
   rgt__hash_text(&h, compiler_stamp);
   rgt__hash_text(&h, target);

@@ -150,6 +150,11 @@ static int known_here(void *user, const char *family, int revision, const char *
   return rgt__variant_parse(families, ctx->device->ops->kind, text, &v, NULL) == RGT_OK && v.family->revision == revision;
 }
 
+rgt__render_facts rgt__op_facts(const rgt_op *op) {
+  return (rgt__render_facts){
+      .form = op->options.weight_form, .align_bytes = op->options.align_bytes, .order = op->options.order};
+}
+
 /* verify.md's admission in the database's words; the handle's max_error replaces all of them. */
 void rgt__op_limits(const rgt_op *op, rgt__tunedb_limits *out) {
   double e = op->options.max_error;

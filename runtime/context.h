@@ -138,6 +138,8 @@ rgt_status rgt__op_key_make(const rgt_op *op, int64_t bucket, rgt_skew skew, rgt
                             rgt__error *err);
 /* the variant text of a stored standing: "family:params" */
 void rgt__context_variant_text(const rgt__tunedb_standing *s, char text[RGT_VARIANT_TEXT_MAX]);
+/* what of the handle reaches source */
+rgt__render_facts rgt__op_facts(const rgt_op *op);
 /* admission of the handle as the database wants it */
 void rgt__op_limits(const rgt_op *op, rgt__tunedb_limits *out);
 

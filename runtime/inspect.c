@@ -31,7 +31,7 @@ rgt_status rgt__inspect_open(rgt_op *op, const char *target, const char *variant
                                       .target = out->device->info.target,
                                       .cache = ctx->cache,
                                       .toolchain = out->toolchain,
-                                      .facts = {op->options.weight_form, op->options.align_bytes}};
+                                      .facts = rgt__op_facts(op)};
   status = rgt__context_families(ctx, &out->maker.families);
   if (status == RGT_OK && needs_compiler)
     status = rgt__worker_farm_open(out->device, &out->maker.target, &out->maker.farm, &ctx->error);

@@ -118,7 +118,7 @@ rgt_status rgt__prepare_make(rgt__make_place *at, rgt__ready *r, rgt__error *err
                               .target = ctx->device->info.target,
                               .cache = ctx->cache,
                               .toolchain = at->toolchain,
-                              .facts = {r->op->options.weight_form, r->op->options.align_bytes}};
+                              .facts = rgt__op_facts(r->op)};
     rgt__digest key;
     rgt__code_cache_key(&r->candidate->source_digest, m.toolchain, m.target.name, &key);
     if (rgt__background_key_begin(&key, at->stop)) {

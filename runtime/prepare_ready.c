@@ -83,7 +83,7 @@ void rgt__prepare_free(rgt_op *op) {
 
 static void make_local_key(rgt_op *op, const rgt__variant *v, const char *stamp, rgt__digest *key) {
   char params[RGT_VARIANT_TEXT_MAX];
-  rgt__render_facts facts = {op->options.weight_form, op->options.align_bytes};
+  rgt__render_facts facts = rgt__op_facts(op);
   rgt__variant_params_format(v, params);
   rgt__candidate_local_key(v->family->name, v->family->revision, params, &op->desc, &facts, &v->family->template_digest, stamp,
                            op->ctx->device->info.target.name, key);
@@ -109,7 +109,7 @@ static rgt_status render(rgt_op *op, const rgt__variant *v, const rgt_op_desc *d
                             .target = ctx->device->info.target,
                             .cache = ctx->cache,
                             .toolchain = "", /* asked for where it is compiled: it starts a process */
-                            .facts = {op->options.weight_form, op->options.align_bytes}};
+                            .facts = rgt__op_facts(op)};
   rgt__candidate *c = rgt__alloc_zero(1, sizeof *c);
   if (!c) return rgt__error_nomem(err, sizeof *c);
   rgt_status status = rgt__candidate_render(&m, v, desc, c, err);

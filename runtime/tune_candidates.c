@@ -21,7 +21,7 @@ rgt_status rgt__tune_enumerate(rgt__tuning *t) {
   t->maker = (rgt__candidate_maker){.device = ctx->device,
                                     .target = ctx->device->info.target,
                                     .cache = ctx->cache,
-                                    .facts = {t->op->options.weight_form, t->op->options.align_bytes}};
+                                    .facts = rgt__op_facts(t->op)};
   rgt_status status = rgt__context_families(ctx, &t->families);
   t->maker.families = t->families;
   if (status == RGT_OK && t->o.space) status = rgt__file_read(t->o.space, SPACE_FILE_MAX, &narrow, err);

@@ -8,6 +8,7 @@
 //% include("cuda/lib/ptx.cuh")
 //% include("cuda/lib/number.cuh")
 //% include("cuda/lib/act.cuh")
+//% include("cuda/lib/rows.cuh")
 //% include("cuda/lib/layer.cuh")
 //% include("cuda/lib/sums.cuh")
 
@@ -18,8 +19,7 @@ template <int LAYER> struct tiles {
   enum : int { per_row = (layer<LAYER>::N + OUTPUTS - 1) / OUTPUTS };
 };
 
-DEV from_global<elem, ALIGNED> x_row(const rgt_kargs &k, i64 row) { return {(const elem *)k.x + row * k.ld_x}; }
-DEV elem *y_row(const rgt_kargs &k, i64 row) { return (elem *)k.y + row * k.ld_y; }
+DEV from_global<elem, ALIGNED> x_row(const rgt_kargs &k, i64 row) { return {x_of(k, row)}; }
 
 /* The tile that a slot works on, of those that begin at `first`: work is numbered row by row. */
 struct place {
@@ -61,16 +61,31 @@ template <int LAYER> DEV void finish(const rgt_kargs &k, i64 group, int o, float
     for (int i = 0; i < OUTPUTS; i++) sum[i] = act_f32(sum[i]);
 }
 
-template <int N, class Y> DEV void store_tile(Y *to, int o, const float (&v)[OUTPUTS]) {
+/* Where a tile goes: a row of y, or a row of hidden values, which nothing reads of a row without a group. */
+struct to_y {
+  elem *p;
+  template <int N> __device__ __forceinline__ void put_tile(const rgt_kargs &k, int o, const float (&v)[OUTPUTS]) const {
+    if constexpr (N % OUTPUTS == 0)
+      put<OUTPUTS, least<ALIGNED, OUTPUTS * (int)sizeof(elem)>::value>(k, p + o, v);
+    else
+      put_first<OUTPUTS>(k, p + o, v, N - o);
+  }
+  template <int N> __device__ __forceinline__ void put_nothing(const rgt_kargs &k, int o) const {
+    put_none<OUTPUTS>(k, p + o, N - o);
+  }
+};
+struct to_hidden {
+  float *p;
+  template <int N> __device__ __forceinline__ void put_tile(const rgt_kargs &, int o, const float (&v)[OUTPUTS]) const {
 #pragma unroll
-  for (int i = 0; i < OUTPUTS; i++)
-    if (N % OUTPUTS == 0 || o + i < N) store(to + o + i, v[i]);
-}
+    for (int i = 0; i < OUTPUTS; i++)
+      if (N % OUTPUTS == 0 || o + i < N) p[o + i] = v[i];
+  }
+  template <int N> __device__ __forceinline__ void put_nothing(const rgt_kargs &, int) const {}
+};
 
-/* One tile of one row: sums, bias, activation, store to `to` (the row's first output). A row without a group stores zeros where
- * ZEROS is set, and is otherwise left alone: nothing reads its hidden values. Called by whole warps. */
-template <int LAYER, bool ZEROS, class X, class Y>
-DEV void do_tile(const rgt_kargs &k, const place &p, i64 group, const X &x, Y *to) {
+/* One tile of one row: sums, bias, activation, and where it goes. Called by whole warps. */
+template <int LAYER, class X, class Y> DEV void do_tile(const rgt_kargs &k, const place &p, i64 group, const X &x, const Y &to) {
   typedef layer<LAYER> L;
   const int lane = (int)threadIdx.x % LANES, o = p.tile * OUTPUTS;
   float sum[OUTPUTS];
@@ -81,9 +96,9 @@ DEV void do_tile(const rgt_kargs &k, const place &p, i64 group, const X &x, Y *t
   if (!p.live || lane != 0) return;
   if (group >= 0) {
     finish<LAYER>(k, group, o, sum);
-    store_tile<L::N>(to, o, sum);
-  } else if constexpr (ZEROS) {
-    store_tile<L::N>(to, o, sum);
+    to.template put_tile<L::N>(k, o, sum);
+  } else {
+    to.template put_nothing<L::N>(k, o);
   }
 }
 
@@ -98,14 +113,15 @@ ENTRY __launch_bounds__(THREADS, 1) KERNEL(row_gather)(const __grid_constant__ r
 #pragma unroll 1
     for (int at = 0; at < FUSED_ROWS * tiles<1>::per_row; at += SLOTS) {
       const place p = place_in_block<1>(k, first, at);
-      do_tile<1, false>(k, p, group_at(k, p, true), x_row(k, p.row), hidden + (int)(p.row - first) * HIDDEN_PITCH);
+      const to_hidden h = {hidden + (int)(p.row - first) * HIDDEN_PITCH};
+      do_tile<1>(k, p, group_at(k, p, true), x_row(k, p.row), h);
     }
     __syncthreads();
 #pragma unroll 1
     for (int at = 0; at < FUSED_ROWS * tiles<2>::per_row; at += SLOTS) {
       const place p = place_in_block<2>(k, first, at);
       const from_shared h = {hidden + (int)(p.row - first) * HIDDEN_PITCH};
-      do_tile<2, true>(k, p, group_at(k, p, false), h, y_row(k, p.row));
+      do_tile<2>(k, p, group_at(k, p, false), h, to_y{y_of(k, p.row)});
     }
     __syncthreads();
   }
@@ -116,7 +132,7 @@ ENTRY __launch_bounds__(THREADS, 1) KERNEL(row_gather_hidden)(const __grid_const
 #pragma unroll 1
   for (i64 first = (i64)blockIdx.x * SLOTS; first < n; first += (i64)gridDim.x * SLOTS) {
     const place p = place_of<1>(k, first);
-    do_tile<1, false>(k, p, group_at(k, p, true), x_row(k, p.row), (float *)workspace + p.row * N_HIDDEN);
+    do_tile<1>(k, p, group_at(k, p, true), x_row(k, p.row), to_hidden{(float *)workspace + p.row * N_HIDDEN});
   }
 }
 
@@ -127,7 +143,7 @@ ENTRY __launch_bounds__(THREADS, 1) KERNEL(row_gather_out)(const __grid_constant
   for (i64 first = (i64)blockIdx.x * SLOTS; first < n; first += (i64)gridDim.x * SLOTS) {
     const place p = place_of<2>(k, first);
     const from_global<float, least<ALIGN, 16>::value> h = {(const float *)workspace + p.row * N_HIDDEN};
-    do_tile<2, true>(k, p, group_at(k, p, false), h, y_row(k, p.row));
+    do_tile<2>(k, p, group_at(k, p, false), h, to_y{y_of(k, p.row)});
   }
 }
 //% else
@@ -137,7 +153,7 @@ ENTRY __launch_bounds__(THREADS, 1) KERNEL(row_gather)(const __grid_constant__ r
 #pragma unroll 1
   for (i64 first = (i64)blockIdx.x * SLOTS; first < n; first += (i64)gridDim.x * SLOTS) {
     const place p = place_of<1>(k, first);
-    do_tile<1, true>(k, p, group_at(k, p, true), x_row(k, p.row), y_row(k, p.row));
+    do_tile<1>(k, p, group_at(k, p, true), x_row(k, p.row), to_y{y_of(k, p.row)});
   }
 }
 //% end

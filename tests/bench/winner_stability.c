@@ -79,7 +79,7 @@ static int close_duel(rgt_ctx *ctx, rgt_op *op, int tunings, int b, int64_t *far
   rgt__candidate *list[TUNINGS_MAX];
   memset(&d, 0, sizeof d);
   d.maker = (rgt__candidate_maker){
-      .device = ctx->device, .target = ctx->device->info.target, .cache = ctx->cache, .facts = {RGT_STACKED, 4}};
+      .device = ctx->device, .target = ctx->device->info.target, .cache = ctx->cache, .facts = {RGT_STACKED, 4, RGT_ORDER_RAW}};
   if (rgt__context_families(ctx, &d.maker.families) != RGT_OK || rgt__context_toolchain(ctx, &d.maker.toolchain) != RGT_OK ||
       rgt__prepare_default(op, "cpu", &v) != RGT_OK ||
       rgt__candidate_render(&d.maker, &v, &op->desc, &d.baseline, &ctx->error) != RGT_OK ||

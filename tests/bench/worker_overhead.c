@@ -132,8 +132,10 @@ static rgt_status open_crashing(crashing *c) {
   char cache[100];
   snprintf(cache, sizeof cache, "%s/cache-crash", house);
   if (!open_op(templates, cache, RGT_WORKER, &c->ctx, &c->op)) return RGT_EINTERNAL;
-  c->maker = (rgt__candidate_maker){
-      .device = c->ctx->device, .target = c->ctx->device->info.target, .cache = c->ctx->cache, .facts = {RGT_STACKED, 4}};
+  c->maker = (rgt__candidate_maker){.device = c->ctx->device,
+                                    .target = c->ctx->device->info.target,
+                                    .cache = c->ctx->cache,
+                                    .facts = {RGT_STACKED, 4, RGT_ORDER_RAW}};
   rgt_status status = rgt__context_families(c->ctx, &c->maker.families);
   if (status == RGT_OK) status = rgt__context_toolchain(c->ctx, &c->maker.toolchain);
   if (status == RGT_OK) status = make(c, "faulty:fault=0,more=0", &c->good);

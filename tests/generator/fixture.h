@@ -31,7 +31,7 @@ static UNUSED const rgt__target cpu_target = {
     .device = "cpu", .name = "plain", .n_facts = 2, .facts = {{"lanes_max", 8}, {"vector_bytes", 32}}};
 static UNUSED const rgt__target cuda_target = {
     .device = "cuda", .name = "sm_90", .n_facts = 2, .facts = {{"sm", 90}, {"shared_max", 49152}}};
-static UNUSED const rgt__render_facts stacked4 = {RGT_STACKED, 4};
+static UNUSED const rgt__render_facts stacked4 = {RGT_STACKED, 4, RGT_ORDER_RAW};
 
 static UNUSED rgt_op_desc op_of(const char *text) {
   rgt_op_desc op;

@@ -53,10 +53,14 @@ static void golden(void **state) {
     const char *name, *device, *variant, *op;
     rgt__render_facts facts;
   } cases[] = {
-      {"cpu_rows_mlp.c", "cpu", "rows:lanes=8,threads=4", MLP, {RGT_STACKED, 4}},
-      {"cpu_rows_linear.c", "cpu", "rows:lanes=4,threads=2", "linear:7-3:g1000:bf16:none:b0:kn:i32", {RGT_POINTERS, 16}},
-      {"cpu_tiles.c", "cpu", "tiles", MLP, {RGT_STACKED, 4}},
-      {"cuda_rows.cu", "cuda", "rows", "linear:7-3:g9:f16:gelu_tanh:b1:nk:i64", {RGT_STACKED, 2}},
+      {"cpu_rows_mlp.c", "cpu", "rows:lanes=8,threads=4", MLP, {RGT_STACKED, 4, RGT_ORDER_RAW}},
+      {"cpu_rows_linear.c",
+       "cpu",
+       "rows:lanes=4,threads=2",
+       "linear:7-3:g1000:bf16:none:b0:kn:i32",
+       {RGT_POINTERS, 16, RGT_ORDER_RAW}},
+      {"cpu_tiles.c", "cpu", "tiles", MLP, {RGT_STACKED, 4, RGT_ORDER_RAW}},
+      {"cuda_rows.cu", "cuda", "rows", "linear:7-3:g9:f16:gelu_tanh:b1:nk:i64", {RGT_STACKED, 2, RGT_ORDER_RAW}},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     rgt__rendered r = render(&x, cases[i].device, cases[i].variant, cases[i].op, &cases[i].facts);
@@ -98,11 +102,13 @@ static void repeats(void **state) {
 /* Entry names differ wherever anything differs that the code could depend on. */
 static void names_entries(void **state) {
   (void)state;
-  rgt__render_facts pointers = {RGT_POINTERS, 4}, aligned = {RGT_STACKED, 16};
+  rgt__render_facts pointers = {RGT_POINTERS, 4, RGT_ORDER_RAW}, aligned = {RGT_STACKED, 16, RGT_ORDER_RAW},
+                    sorted = {RGT_STACKED, 4, RGT_ORDER_SORTED};
   rgt__rendered all[] = {
       render(&x, "cpu", "rows", MLP, &stacked4),
       render(&x, "cpu", "rows", MLP, &pointers),
       render(&x, "cpu", "rows", MLP, &aligned),
+      render(&x, "cpu", "rows", MLP, &sorted),
       render(&x, "cpu", "rows:lanes=8,threads=2", MLP, &stacked4),
       render(&x, "cpu", "rows", "mlp:10-20-5:g3:f32:relu:b12:nk:i32", &stacked4),
       render(&x, "cpu", "rows", "mlp:10-20-6:g3:f32:relu:b12:nk:i64", &stacked4),
@@ -356,10 +362,13 @@ static void refuses_arguments(void **state) {
   assert_string_equal(x.err.text, "render: rows is a family of cpu, and the target is cuda sm_90");
   static const int wrong[] = {0, -4, 3, 32};
   for (int i = 0; i < 4; i++) {
-    rgt__render_facts facts = {RGT_STACKED, wrong[i]};
+    rgt__render_facts facts = {RGT_STACKED, wrong[i], RGT_ORDER_RAW};
     assert_int_equal(rgt__render(x.families, &v, &op, &cpu_target, &facts, &r, &x.err), RGT_EINVAL);
   }
   assert_string_equal(x.err.text, "render: align_bytes = 32 is none of 1, 2, 4, 8, 16");
+  rgt__render_facts no_order = {RGT_STACKED, 4, (rgt_order)3};
+  assert_int_equal(rgt__render(x.families, &v, &op, &cpu_target, &no_order, &r, &x.err), RGT_EINVAL);
+  assert_string_equal(x.err.text, "render: order = 3 is none of raw, sorted, offsets");
   rgt__target clash = cpu_target;
   strcpy(clash.facts[1].name, "threads");
   assert_int_equal(rgt__render(x.families, &v, &op, &clash, &stacked4, &r, &x.err), RGT_ETEMPLATE);
@@ -371,23 +380,50 @@ static void refuses_arguments(void **state) {
 /* The prelude's own contract: every constant is a macro with a number, so that #if sees it. */
 static void writes_the_prelude(void **state) {
   (void)state;
-  rgt__render_facts facts = {RGT_POINTERS, 8};
+  rgt__render_facts facts = {RGT_POINTERS, 8, RGT_ORDER_OFFSETS};
   rgt__rendered r = render(&x, "cpu", "rows:lanes=4,threads=2", "linear:7-3:g5:bf16:none:b1:kn:i32", &facts);
-  static const char *const lines[] = {
-      "N_IN 7",      "N_HIDDEN 0",      "N_OUT 3",       "IS_MLP 0",           "BIAS1 1",
-      "BIAS2 0",     "ELEM_BYTES 2",    "INDEX_BITS 32", "ALIGN_BYTES 8",      "DTYPE_F32 0",
-      "DTYPE_F16 1", "DTYPE_BF16 2",    "DTYPE 2",       "ACT_NONE 0",         "ACT_RELU 1",
-      "ACT_GELU 2",  "ACT_GELU_TANH 3", "ACT_SILU 4",    "ACT_TANH 5",         "ACT 0",
-      "LAYOUT_NK 0", "LAYOUT_KN 1",     "LAYOUT 1",      "WEIGHTS_STACKED 0",  "WEIGHTS_POINTERS 1",
-      "WEIGHTS 1",   "LANES 4",         "THREADS 2",     "DEVICE_LANES_MAX 8", "DEVICE_VECTOR_BYTES 32"};
+  static const char *const lines[] = {"N_IN 7",
+                                      "N_HIDDEN 0",
+                                      "N_OUT 3",
+                                      "IS_MLP 0",
+                                      "BIAS1 1",
+                                      "BIAS2 0",
+                                      "ELEM_BYTES 2",
+                                      "INDEX_BITS 32",
+                                      "ALIGN_BYTES 8",
+                                      "DTYPE_F32 0",
+                                      "DTYPE_F16 1",
+                                      "DTYPE_BF16 2",
+                                      "DTYPE 2",
+                                      "ACT_NONE 0",
+                                      "ACT_RELU 1",
+                                      "ACT_GELU 2",
+                                      "ACT_GELU_TANH 3",
+                                      "ACT_SILU 4",
+                                      "ACT_TANH 5",
+                                      "ACT 0",
+                                      "LAYOUT_NK 0",
+                                      "LAYOUT_KN 1",
+                                      "LAYOUT 1",
+                                      "WEIGHTS_STACKED 0",
+                                      "WEIGHTS_POINTERS 1",
+                                      "WEIGHTS 1",
+                                      "LANES 4",
+                                      "THREADS 2",
+                                      "DEVICE_LANES_MAX 8",
+                                      "DEVICE_VECTOR_BYTES 32",
+                                      "ORDER_RAW 0",
+                                      "ORDER_SORTED 1",
+                                      "ORDER_OFFSETS 2",
+                                      "ORDER 2"};
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
     char line[64];
     snprintf(line, sizeof line, "\n#define %s\n", lines[i]);
     if (!strstr(r.text, line)) fail_msg("no %s", lines[i]);
   }
   assert_memory_equal(r.text, "/* ", 3);
-  assert_non_null(
-      strstr(r.text, "linear:7-3:bf16:none:b1:kn:i32, weights pointers, addresses and strides multiples of 8 bytes"));
+  assert_non_null(strstr(
+      r.text, "linear:7-3:bf16:none:b1:kn:i32, weights pointers, rows offsets, addresses and strides multiples of 8 bytes"));
   assert_null(strstr(r.text, "g5"));
   rgt__rendered_free(&r);
 }

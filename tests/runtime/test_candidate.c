@@ -21,7 +21,7 @@ static int setup(void **state) {
                                  .target = device.base.info.target,
                                  .cache = cache,
                                  .toolchain = "fake 1",
-                                 .facts = {RGT_STACKED, 4}};
+                                 .facts = {RGT_STACKED, 4, RGT_ORDER_RAW}};
   all = calloc(N_MAX, sizeof *all);
   err.text[0] = 0;
   return 0;
@@ -320,8 +320,9 @@ static void test_pool_no_memory(void **state) {
 static void test_local_key(void **state) {
   (void)state;
   rgt_op_desc op, groups, act;
-  rgt__render_facts facts = {RGT_STACKED, 4}, pointers = {RGT_POINTERS, 4}, aligned = {RGT_STACKED, 16};
-  rgt__digest t1, t2, k[11], same;
+  rgt__render_facts facts = {RGT_STACKED, 4, RGT_ORDER_RAW}, pointers = {RGT_POINTERS, 4, RGT_ORDER_RAW},
+                    aligned = {RGT_STACKED, 16, RGT_ORDER_RAW}, sorted = {RGT_STACKED, 4, RGT_ORDER_SORTED};
+  rgt__digest t1, t2, k[12], same;
   assert_int_equal(rgt__op_parse("mlp:10-20-5:g3:f32:relu:b12:nk:i64", &op, NULL), RGT_OK);
   assert_int_equal(rgt__op_parse("mlp:10-20-5:g4000:f32:relu:b12:nk:i64", &groups, NULL), RGT_OK);
   assert_int_equal(rgt__op_parse("mlp:10-20-5:g3:f32:tanh:b12:nk:i64", &act, NULL), RGT_OK);
@@ -338,7 +339,8 @@ static void test_local_key(void **state) {
   rgt__candidate_local_key("f", 1, "a=1", &op, &facts, &t1, "cc|1|3", "plain", &k[8]);
   rgt__candidate_local_key("f", 1, "a=1", &op, &facts, &t1, "cc|1|2", "x86-64-avx2", &k[9]);
   rgt__candidate_local_key("fa", 1, "=1", &op, &facts, &t1, "cc|1|2", "plain", &k[10]);
-  for (int i = 0; i < 11; i++)
+  rgt__candidate_local_key("f", 1, "a=1", &op, &sorted, &t1, "cc|1|2", "plain", &k[11]);
+  for (int i = 0; i < 12; i++)
     for (int j = 0; j < i; j++) assert_false(rgt__digest_equal(&k[i], &k[j]));
   rgt__candidate_local_key("f", 1, "a=1", &groups, &facts, &t1, "cc|1|2", "plain", &same);
   assert_true(rgt__digest_equal(&same, &k[0])); /* groups never reach the source */

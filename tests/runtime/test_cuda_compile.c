@@ -72,7 +72,7 @@ static void test_the_default_is_valid_for_every_op(void **state) {
     rgt__target target;
     rgt__rendered r;
     rgt__plan plan;
-    rgt__render_facts facts = {RGT_STACKED, 2};
+    rgt__render_facts facts = {RGT_STACKED, 2, RGT_ORDER_RAW};
     target_for(75, &target);
     OK(rgt__op_parse(ops[i], &op, &err));
     rgt__variant_default(family, &v);
@@ -155,7 +155,8 @@ static void test_nvrtc_compiles_without_spills(void **state) {
       rgt_op_desc op;
       rgt__space space;
       OK(rgt__op_parse(ops[k], &op, &err));
-      rgt__render_facts facts = {k == 1 ? RGT_POINTERS : RGT_STACKED, k == 1 ? 16 : (int)rgt__number_bytes(op.dtype)};
+      rgt__render_facts facts = {k == 1 ? RGT_POINTERS : RGT_STACKED, k == 1 ? 16 : (int)rgt__number_bytes(op.dtype),
+                                 RGT_ORDER_RAW};
       OK(rgt__space_enumerate(t.families, &op, &target, NULL, NULL, 0, &space, &err));
       rgt__space_sample(&space, often ? 4 : 1, (uint64_t)targets[i]);
       for (int v = 0; v < space.n; v++) compile_one(nvrtc, &target, &op, &facts, &space.variants[v]);

@@ -125,7 +125,7 @@ static void host_build(host_code *c, const char *op, rgt_weight_form form, int a
   char source[128], library[128];
   rgt__target target;
   rgt__variant v;
-  rgt__render_facts facts = {form, align};
+  rgt__render_facts facts = {form, align, RGT_ORDER_RAW};
   memset(c, 0, sizeof *c);
   c->form = form;
   target_for(90, &target);

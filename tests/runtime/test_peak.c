@@ -28,7 +28,7 @@ static int setup(void **state) {
                                  .target = cpu->info.target,
                                  .cache = cache,
                                  .toolchain = toolchain,
-                                 .facts = {RGT_STACKED, 4}};
+                                 .facts = {RGT_STACKED, 4, RGT_ORDER_RAW}};
   return 0;
 }
 

@@ -85,7 +85,8 @@ static void fails(const char *how, rgt_status want, const char *word) {
   rgt__worker *w = NULL;
   rgt__error err = {""};
   rgt_op *op = front_op(&f, FRONT_LINEAR);
-  rgt__candidate_maker maker = {.device = f.ctx->device, .target = f.ctx->device->info.target, .facts = {RGT_STACKED, 4}};
+  rgt__candidate_maker maker = {
+      .device = f.ctx->device, .target = f.ctx->device->info.target, .facts = {RGT_STACKED, 4, RGT_ORDER_RAW}};
   setenv("FAKE_WORKER", how, 1);
   rgt_status status = rgt__worker_open_process("/proc/self/exe", &maker, &op->desc, NULL, 1, 0, &w, &err);
   unsetenv("FAKE_WORKER");

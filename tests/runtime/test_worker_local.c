@@ -24,7 +24,7 @@ static int setup(void **state) {
                                  .target = device.base.info.target,
                                  .cache = cache,
                                  .toolchain = "fake",
-                                 .facts = {RGT_STACKED, 4}};
+                                 .facts = {RGT_STACKED, 4, RGT_ORDER_RAW}};
   all = calloc(4, sizeof *all);
   worker = NULL;
   err.text[0] = 0;
@@ -374,8 +374,11 @@ static void test_check_for_real(void **state) {
   assert_int_equal(rgt__device_cpu_open(&(rgt__device_options){.env = &env}, &cpu, NULL), RGT_OK);
   rgt_status compiler = cpu->ops->toolchain(cpu, toolchain, sizeof toolchain, NULL);
   rgt__sources_open(NULL, &sources, NULL);
-  maker = (rgt__candidate_maker){
-      .device = cpu, .target = cpu->info.target, .cache = cache, .toolchain = toolchain, .facts = {RGT_STACKED, 4}};
+  maker = (rgt__candidate_maker){.device = cpu,
+                                 .target = cpu->info.target,
+                                 .cache = cache,
+                                 .toolchain = toolchain,
+                                 .facts = {RGT_STACKED, 4, RGT_ORDER_RAW}};
   if (rgt__families_open(sources, &maker.families, &err) != RGT_OK) fail_msg("%s", err.text);
   if (compiler == RGT_OK) {
     assert_int_equal(rgt__variant_parse(maker.families, "cpu", "row_gather", &v, &err), RGT_OK);

@@ -33,22 +33,3 @@ template <int LAYER> DEV const elem *bias_of(const rgt_kargs &k, i64 group) { /*
   if (k.flags & L::B_POINTERS) return pointer_at(L::b(k), group);
   return (const elem *)L::b(k) + group * L::stride_b(k);
 }
-
-/* The row's group; -1 when it is masked or its index, compared at its own width, is out of range. `count` is true for one
- * thread of a row: it reports an index that is wrong. */
-DEV i64 group_of(const rgt_kargs &k, i64 row, bool count) {
-  i64 g;
-  if constexpr (INDEX_BITS == 64) {
-    g = load_i64((const i64 *)k.index + row);
-  } else {
-    u32 w[1];
-    load_words<1>((const int *)k.index + row, w);
-    g = (int)w[0];
-  }
-  if (g >= 0 && g < k.groups) return g;
-  if (g != -1 && count) {
-    atomicAdd((u64 *)k.n_index_errors, (u64)1);
-    atomicMin(k.first_index_error, row);
-  }
-  return -1;
-}

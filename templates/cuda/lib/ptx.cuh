@@ -26,6 +26,32 @@ DEV i64 load_i64(const void *p) {
   return v;
 }
 
+/* Global memory that the kernel writes: in order with each other, and with what C++ reads and writes. */
+template <int N> DEV void store_words(void *p, const u32 (&w)[N]);
+template <> __device__ __forceinline__ void store_words<1>(void *p, const u32 (&w)[1]) {
+  asm volatile("st.global.b32 [%0], %1;" ::"l"(global_address(p)), "r"(w[0]) : "memory");
+}
+template <> __device__ __forceinline__ void store_words<2>(void *p, const u32 (&w)[2]) {
+  asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(global_address(p)), "r"(w[0]), "r"(w[1]) : "memory");
+}
+template <> __device__ __forceinline__ void store_words<4>(void *p, const u32 (&w)[4]) {
+  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(global_address(p)), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])
+               : "memory");
+}
+template <int N> DEV void load_words_back(const void *p, u32 (&w)[N]);
+template <> __device__ __forceinline__ void load_words_back<1>(const void *p, u32 (&w)[1]) {
+  asm volatile("ld.global.b32 %0, [%1];" : "=r"(w[0]) : "l"(global_address(p)) : "memory");
+}
+template <> __device__ __forceinline__ void load_words_back<2>(const void *p, u32 (&w)[2]) {
+  asm volatile("ld.global.v2.b32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(global_address(p)) : "memory");
+}
+template <> __device__ __forceinline__ void load_words_back<4>(const void *p, u32 (&w)[4]) {
+  asm volatile("ld.global.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
+               : "l"(global_address(p))
+               : "memory");
+}
+
 DEV float f32_of_bits(u32 bits) { return __uint_as_float(bits); }
 DEV u32 bits_of_f32(float v) { return __float_as_uint(v); }
 DEV float f32_of_f16(u16 v) {
@@ -47,5 +73,25 @@ template <int SM> DEV u16 bf16_of_f32(float f) { /* to nearest even; NaN stays N
     u32 b = bits_of_f32(f);
     if ((b & 0x7fffffffu) > 0x7f800000u) return (u16)(b >> 16 | 0x40u);
     return (u16)((b + 0x7fffu + (b >> 16 & 1u)) >> 16);
+  }
+}
+
+/* Two values to one word, the first in the low half. */
+template <int SM> DEV u32 f16x2_of_f32(float low, float high) {
+  if constexpr (SM >= 80) {
+    u32 w;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(w) : "f"(high), "f"(low));
+    return w;
+  } else {
+    return (u32)f16_of_f32(low) | (u32)f16_of_f32(high) << 16;
+  }
+}
+template <int SM> DEV u32 bf16x2_of_f32(float low, float high) {
+  if constexpr (SM >= 80) {
+    u32 w;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(w) : "f"(high), "f"(low));
+    return w;
+  } else {
+    return (u32)bf16_of_f32<SM>(low) | (u32)bf16_of_f32<SM>(high) << 16;
   }
 }

@@ -8,6 +8,9 @@ template <int N> DEV void load_words(const void *p, u32 (&w)[N]) {
 DEV u16 load_half_word(const void *p) { return host::read<u16>(p); }
 DEV i64 load_i64(const void *p) { return host::read<i64>(p); }
 
+template <int N> DEV void store_words(void *p, const u32 (&w)[N]) { memcpy(p, w, sizeof w); }
+template <int N> DEV void load_words_back(const void *p, u32 (&w)[N]) { memcpy(w, p, sizeof w); }
+
 DEV float f32_of_bits(u32 bits) { return __uint_as_float(bits); }
 DEV u32 bits_of_f32(float v) { return __float_as_uint(v); }
 DEV float f32_of_f16(u16 v) {
@@ -27,4 +30,8 @@ template <int SM> DEV u16 bf16_of_f32(float f) {
   u32 b = bits_of_f32(f);
   if ((b & 0x7fffffffu) > 0x7f800000u) return (u16)0x7fff; /* as the instruction: one NaN */
   return (u16)((b + 0x7fffu + (b >> 16 & 1u)) >> 16);
+}
+template <int SM> DEV u32 f16x2_of_f32(float low, float high) { return (u32)f16_of_f32(low) | (u32)f16_of_f32(high) << 16; }
+template <int SM> DEV u32 bf16x2_of_f32(float low, float high) {
+  return (u32)bf16_of_f32<SM>(low) | (u32)bf16_of_f32<SM>(high) << 16;
 }
