@@ -24,6 +24,7 @@ static const char *advice(int primary_code) {
     return "another process keeps it locked; try again later or name another file";
   case SQLITE_CORRUPT:
   case SQLITE_NOTADB:
+  case SQLITE_CONSTRAINT:
     return "the file is damaged; opening it again moves it aside and keeps what can be read";
   case SQLITE_CANTOPEN:
     return "look at the folder's permissions";
@@ -58,8 +59,10 @@ rgt_status rgt__statement_fail(rgt__tunedb *db, const char *what, rgt__error *er
   }
   db->code = code;
   if (primary == SQLITE_PROTOCOL) db->locks_fail = 1;
-  if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || code == SQLITE_READONLY_DBMOVED ||
-      (primary == SQLITE_IOERR && rgt__open_was_moved(db)))
+  /* What is stored here keeps every constraint, unless rows are there that cannot be: keys out of order hide what lies behind
+   * them, and SQLite's quick check does not look for that. */
+  if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_CONSTRAINT ||
+      code == SQLITE_READONLY_DBMOVED || (primary == SQLITE_IOERR && rgt__open_was_moved(db)))
     db->damaged = 1;
   if (primary == SQLITE_NOMEM) return rgt__error_set(err, RGT_ENOMEM, "%s: %s: out of memory", db->path, what);
   const char *hint = advice(primary);
