@@ -85,19 +85,31 @@ static rgt_status compile_now(const rgt__candidate_maker *m, rgt__candidate *c, 
   return status;
 }
 
+static rgt_status take_cached(const rgt__candidate_maker *m, rgt__candidate *c, rgt__error *err) {
+  rgt_status status = rgt__code_cache_get(m->cache, &c->code, &c->entry, err);
+  if (status != RGT_OK) return status;
+  const rgt__code_entry *e = &c->entry;
+  take_entry_facts(c, e->registers, e->shared_bytes, e->spill_bytes, e->stack_bytes, e->code_bytes);
+  check_limits(m, c);
+  return RGT_OK;
+}
+
+/* One process compiles, the others that want the same code wait for it and find it in the cache. */
+static rgt_status compile_in_turn(const rgt__candidate_maker *m, rgt__candidate *c, rgt__error *err) {
+  rgt__flight flight;
+  if (rgt__code_cache_begin(m->cache, &c->code, m->device->stop, &flight) == RGT_FLIGHT_STOPPED)
+    return rgt__error_set(err, RGT_EINTERRUPTED, "%s: stopped while another process compiled it", c->text);
+  rgt_status status = take_cached(m, c, err);
+  if (status == RGT_EMISS) status = compile_now(m, c, err);
+  rgt__flight_end(&flight);
+  return status;
+}
+
 rgt_status rgt__candidate_compile(const rgt__candidate_maker *m, rgt__candidate *c, int force, rgt__error *err) {
   if (c->outcome != RGT_TRIAL_OK) return RGT_OK;
-  if (!force) {
-    rgt_status status = rgt__code_cache_get(m->cache, &c->code, &c->entry, err);
-    if (status == RGT_OK) {
-      const rgt__code_entry *e = &c->entry;
-      take_entry_facts(c, e->registers, e->shared_bytes, e->spill_bytes, e->stack_bytes, e->code_bytes);
-      check_limits(m, c);
-      return RGT_OK;
-    }
-    if (status != RGT_EMISS) return status;
-  }
-  return compile_now(m, c, err);
+  if (force) return compile_now(m, c, err);
+  rgt_status status = take_cached(m, c, err);
+  return status == RGT_EMISS ? compile_in_turn(m, c, err) : status;
 }
 
 rgt_status rgt__candidate_load(const rgt__candidate_maker *m, rgt__candidate *c, rgt__error *err) {

@@ -6,10 +6,13 @@
  */
 #include "runtime/code_cache.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/base/alloc.h"
@@ -17,9 +20,12 @@
 
 enum { PATH_SIZE = 1024, CODE_MAX = 256 << 20, PROGRAM_MAX = 1 << 20 };
 
+#define WAIT_S 60.0 /* for another process that makes the same */
+
 struct rgt__code_cache {
   char folder[PATH_SIZE - 128]; /* "" for none */
   int is_bundle;
+  double wait_s;
 };
 
 rgt_status rgt__code_cache_open(const char *folder, rgt__code_cache **out, rgt__error *err) {
@@ -36,6 +42,7 @@ rgt_status rgt__code_cache_open(const char *folder, rgt__code_cache **out, rgt__
     rgt__free(c);
     return status;
   }
+  c->wait_s = WAIT_S;
   *out = c;
   return RGT_OK;
 }
@@ -144,6 +151,16 @@ static rgt_status read_entry(rgt__code_cache *c, const rgt__digest *key, rgt__co
   return rgt__digest_equal(&want, &have) ? RGT_OK : RGT_EIO;
 }
 
+/* The time of its last use, to an hour: one look at the file, and hardly ever a write. */
+static void touch(const rgt__code_cache *c, const rgt__digest *key) {
+  enum { FRESH_S = 3600 };
+  char path[PATH_SIZE];
+  struct stat st;
+  entry_path(c, "code", key, ".program", path);
+  time_t now = time(NULL);
+  if (stat(path, &st) == 0 && (st.st_mtime + FRESH_S < now || st.st_mtime > now)) utimensat(AT_FDCWD, path, NULL, 0);
+}
+
 rgt_status rgt__code_cache_get(rgt__code_cache *c, const rgt__digest *key, rgt__code_entry *out, rgt__error *err) {
   rgt__buffer head = {0}, code = {0};
   if (!c->folder[0]) return RGT_EMISS;
@@ -151,6 +168,7 @@ rgt_status rgt__code_cache_get(rgt__code_cache *c, const rgt__digest *key, rgt__
   if (!e) return rgt__error_nomem(err, sizeof *e);
   rgt_status status = read_entry(c, key, e, &head, &code);
   if (status == RGT_OK) *out = *e;
+  if (status == RGT_OK && !c->is_bundle) touch(c, key);
   if (status == RGT_ENOMEM) rgt__error_nomem(err, head.size + code.size);
   if (status == RGT_EIO && !c->is_bundle) {
     remove_entry(c, key);
@@ -199,6 +217,30 @@ rgt_status rgt__code_cache_put(rgt__code_cache *c, const rgt__digest *key, const
   rgt__buffer_free(&rest);
   rgt__buffer_free(&head);
   return status;
+}
+
+/* ---- one maker at a time ---- */
+
+void rgt__code_cache_wait(rgt__code_cache *c, double limit_s) {
+  c->wait_s = limit_s;
+}
+
+static rgt__flight_turn begin(rgt__code_cache *c, const char *kind, const rgt__digest *key, const rgt__stop *stop,
+                              rgt__flight *out) {
+  char path[PATH_SIZE];
+  out->fd = -1;
+  if (!c->folder[0] || c->is_bundle || make_entry_folder(c, kind, key, NULL) != RGT_OK) return RGT_FLIGHT_ALONE;
+  entry_path(c, kind, key, ".lock", path);
+  return rgt__flight_begin(path, c->wait_s, stop, out);
+}
+
+rgt__flight_turn rgt__code_cache_begin(rgt__code_cache *c, const rgt__digest *key, const rgt__stop *stop, rgt__flight *out) {
+  return begin(c, "code", key, stop, out);
+}
+
+rgt__flight_turn rgt__code_cache_map_begin(rgt__code_cache *c, const rgt__digest *local, const rgt__stop *stop,
+                                           rgt__flight *out) {
+  return begin(c, "map", local, stop, out);
 }
 
 void rgt__code_cache_ptx_path(const char *binary, char *path, size_t path_size) {

@@ -4,6 +4,8 @@
  *                                 .program    its program, a hash of itself and of the binary, static resources
  *                                 .src        the source it came from
  *   <folder>/map/<ab>/<local key>             the code key that (variant, template digest, compiler's stamp, target) led to
+ *
+ * Beside either, <key>.lock while a process makes it. The time of .program is that of its last use.
  */
 #ifndef RGT_RUNTIME_CODE_CACHE_H
 #define RGT_RUNTIME_CODE_CACHE_H
@@ -11,6 +13,7 @@
 #include "generator/program.h"
 #include "runtime/base/digest.h"
 #include "runtime/device.h"
+#include "runtime/flight.h"
 
 typedef struct rgt__code_cache rgt__code_cache;
 
@@ -40,6 +43,12 @@ rgt_status rgt__code_cache_get(rgt__code_cache *c, const rgt__digest *key, rgt__
 rgt_status rgt__code_cache_put(rgt__code_cache *c, const rgt__digest *key, const rgt__compiled *compiled,
                                const rgt__program *program, const char *source, size_t source_bytes,
                                rgt__error *err); /* RGT_EIO */
+/* begin -- the turn to make the code of `key`, or what the map shall lead to from `local`; others wait as long as
+ * rgt__code_cache_wait said (60 s). Without a folder, and in a bundle, everybody goes on alone. rgt__flight_end ends it. */
+void rgt__code_cache_wait(rgt__code_cache *c, double limit_s);
+rgt__flight_turn rgt__code_cache_begin(rgt__code_cache *c, const rgt__digest *key, const rgt__stop *stop, rgt__flight *out);
+rgt__flight_turn rgt__code_cache_map_begin(rgt__code_cache *c, const rgt__digest *local, const rgt__stop *stop,
+                                           rgt__flight *out);
 /* copy -- an entry of one cache into another, checked on the way. RGT_EMISS (not in `from`, or damaged there), RGT_EIO,
  * RGT_ENOMEM. */
 rgt_status rgt__code_cache_copy(rgt__code_cache *from, rgt__code_cache *to, const rgt__digest *key, rgt__error *err);

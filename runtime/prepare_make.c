@@ -98,14 +98,19 @@ static void free_candidates(const rgt__make_place *at, rgt__ready *r) {
   r->candidate = r->twin = NULL;
 }
 
-/* Another op, context or process may have made it since it was looked for: the map is asked once more. r->program is the
- * rendered one all along: the context's thread may be reading it. */
+/* Another op, context or process may have made it since it was looked for, or makes it just now: once it is this one's turn,
+ * the map is asked once more. r->program is the rendered one all along: the context's thread may be reading it. */
 static rgt_status make(const rgt__make_place *at, const rgt__candidate_maker *m, rgt__ready *r, rgt__error *err) {
+  rgt__flight flight;
+  if (rgt__code_cache_map_begin(at->ctx->cache, &r->local_key, at->stop, &flight) == RGT_FLIGHT_STOPPED)
+    return rgt__error_set(err, RGT_EINTERRUPTED, "%s: given up", r->variant);
   rgt_status status = rgt__prepare_load_mapped(at->ctx, &r->local_key, NULL, &r->module, err);
-  if (status != RGT_EMISS) return status;
-  status = compile(m, r->candidate, err);
-  if (status == RGT_OK) status = verify(m, r, err);
-  if (status == RGT_OK) status = load(at, *m, r, err);
+  if (status == RGT_EMISS) {
+    status = compile(m, r->candidate, err);
+    if (status == RGT_OK) status = verify(m, r, err);
+    if (status == RGT_OK) status = load(at, *m, r, err);
+  }
+  rgt__flight_end(&flight);
   return status;
 }
 

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "tests/support/scratch.h"
 
@@ -161,6 +162,24 @@ static void test_without_folder(void **state) {
   rgt__code_cache_free(NULL);
   rgt__code_entry_free(NULL);
   free(e);
+}
+
+/* The time of .program is that of the last use, to an hour. */
+static void test_touched_on_use(void **state) {
+  (void)state;
+  struct stat st;
+  time_t now = time(NULL);
+  const struct timespec old[2] = {{.tv_sec = now - 7200}, {.tv_sec = now - 7200}},
+                        fresh[2] = {{.tv_sec = now - 600}, {.tv_sec = now - 600}};
+  put();
+  assert_int_equal(utimensat(AT_FDCWD, file(".program"), old, 0), 0);
+  assert_hit();
+  assert_int_equal(stat(file(".program"), &st), 0);
+  assert_true(st.st_mtime >= now - 1);
+  assert_int_equal(utimensat(AT_FDCWD, file(".program"), fresh, 0), 0);
+  assert_hit();
+  assert_int_equal(stat(file(".program"), &st), 0);
+  assert_int_equal(st.st_mtime, now - 600);
 }
 
 /* ---- damage ---- */
@@ -464,6 +483,7 @@ static void test_two_processes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {TEST(test_put_get),
+                                     TEST(test_touched_on_use),
                                      TEST(test_ptx),
                                      TEST(test_without_folder),
                                      TEST(test_flipped_bits),
