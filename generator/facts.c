@@ -22,10 +22,10 @@ static void set_flag(lua_State *L, const char *field, int v) {
   lua_setfield(L, -2, field);
 }
 
-void rgt__facts_push_op(lua_State *L, const rgt_op_desc *op) {
+void rgt__facts_push_op(lua_State *L, const rgt_op_desc *op, const char *order) {
   static const char *const biases[] = {"b0", "b1", "b2", "b12"};
   luaL_checkstack(L, 8, "op");
-  lua_createtable(L, 0, 12);
+  lua_createtable(L, 0, 13);
   set_text(L, "kind", op->kind == RGT_MLP ? "mlp" : "linear");
   set_int(L, "n_in", op->n_in);
   set_int(L, "n_hidden", op->n_hidden);
@@ -38,6 +38,7 @@ void rgt__facts_push_op(lua_State *L, const rgt_op_desc *op) {
   set_text(L, "layout", rgt__op_layout_word(op->layout));
   set_text(L, "index_type", rgt__op_index_word(op->index_type));
   set_int(L, "elem_bytes", (int64_t)rgt__number_bytes(op->dtype));
+  if (order) set_text(L, "order", order);
   rgt__lua_freeze(L, "op");
 }
 

@@ -53,11 +53,10 @@ int rgt__family_files_shared(lua_State *L);
 
 /* rgt__spec_read -- the table on top of the stack into e->family; the table is kept as family.lua_ref. */
 rgt_status rgt__spec_read(lua_State *L, rgt__family_entry *e, rgt__error *err);
-/* rgt__spec_push -- a field of the spec; a function is called with op, p (v) and device (target), those that are given,
- * and its result pushed.
- * Returns the type of what was pushed. Views are thawed. */
-int rgt__spec_push(lua_State *L, const rgt__family *family, const char *field, const rgt_op_desc *op, const rgt__variant *v,
-                   const rgt__target *target);
+/* rgt__spec_push -- a field of the spec; a function is called with op (order: its word, or NULL where it is not known), p (v)
+ * and device (target), those that are given, and its result pushed. Returns the type of what was pushed. Views are thawed. */
+int rgt__spec_push(lua_State *L, const rgt__family *family, const char *field, const rgt_op_desc *op, const char *order,
+                   const rgt__variant *v, const rgt__target *target);
 void rgt__spec_reader(lua_State *L, const rgt__family *family, char shown[RGT_SHOWN_NAME_MAX], rgt__table_reader *r,
                       rgt__error *err);
 /* rgt__spec_formula -- the formula text or whole number on top of the stack (popped); nil gives `absent`. */
@@ -69,7 +68,8 @@ rgt_status rgt__spec_formula(const rgt__table_reader *r, const char *label, cons
  * how many; names are borrowed. */
 int rgt__facts_constants(const rgt_op_desc *op, const rgt__variant *v, const rgt__target *target,
                          rgt__constant out[RGT_CONSTANTS_MAX]);
-void rgt__facts_push_op(lua_State *L, const rgt_op_desc *op); /* op; without groups, which never reach source */
+/* op; without groups, which never reach source; without order, its word, where that is NULL */
+void rgt__facts_push_op(lua_State *L, const rgt_op_desc *op, const char *order);
 /* rgt__facts_push_environment -- for templates: the names that formulas have are names there too. */
 void rgt__facts_push_environment(lua_State *L, const rgt_op_desc *op, const rgt__variant *v, const rgt__target *target);
 void rgt__facts_push_params(lua_State *L, const rgt__variant *v);     /* p */

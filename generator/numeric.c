@@ -22,7 +22,7 @@ static rgt_status ask_constraints(lua_State *L, void *user, rgt__error *err) {
   rgt__table_reader r;
   char shown[RGT_SHOWN_NAME_MAX];
   rgt__spec_reader(L, q->family, shown, &r, err);
-  rgt__facts_push_op(L, q->op);         /* 1 */
+  rgt__facts_push_op(L, q->op, NULL);   /* 1 */
   rgt__facts_push_params(L, q->v);      /* 2 */
   rgt__facts_push_device(L, q->target); /* 3 */
   lua_rawgeti(L, LUA_REGISTRYINDEX, q->family->lua_ref);
@@ -87,7 +87,7 @@ static rgt_status ask_numeric(lua_State *L, void *user, rgt__error *err) {
   const char *class_name = NULL;
   rgt__numeric n = {.alpha = -1, .beta = -1};
   rgt__spec_reader(L, q->family, shown, &r, err);
-  int type = rgt__spec_push(L, q->family, "numeric", q->op, q->v, NULL);
+  int type = rgt__spec_push(L, q->family, "numeric", q->op, NULL, q->v, NULL);
   if (type != LUA_TTABLE) return rgt__table_fail(&r, "numeric", "numeric gave a %s, not a table", lua_typename(L, type));
   rgt_status status = rgt__table_known(&r, -1, "numeric", known, 0);
   if (status == RGT_OK) status = rgt__table_number(&r, -1, "numeric", "p1", 1, 0, 1, &n.p1);
@@ -126,7 +126,7 @@ static rgt_status ask_work(lua_State *L, void *user, rgt__error *err) {
   rgt__formula formula;
   rgt__spec_reader(L, q->family, shown, &r, err);
   int n_constants = rgt__facts_constants(q->op, NULL, NULL, constants),
-      type = rgt__spec_push(L, q->family, "work", q->op, NULL, NULL);
+      type = rgt__spec_push(L, q->family, "work", q->op, NULL, NULL, NULL);
   if (type != LUA_TTABLE) return rgt__table_fail(&r, "work", "work gave a %s, not a table", lua_typename(L, type));
   rgt_status status = rgt__table_known(&r, -1, "work", known, 0);
   double values[2];

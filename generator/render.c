@@ -21,7 +21,7 @@ struct rendering {
   const rgt__variant *v;
   const rgt_op_desc *op;
   const rgt__target *target;
-  const char *digest;
+  const char *digest, *order;
   rgt__program program;
   rgt__buffer text;
   const rgt__source_file *file;      /* whose lines come now */
@@ -145,12 +145,12 @@ static int include(lua_State *L) { /* (name); upvalues: rendering, environment, 
 static rgt_status run_template(lua_State *L, void *user, rgt__error *err) {
   struct rendering *s = user;
   const rgt__family_entry *e = rgt__families_entry(s->v->family);
-  rgt_status status = rgt__steps_read(L, s->v, s->op, s->target, s->digest, &s->program, err);
+  rgt_status status = rgt__steps_read(L, s->v, s->op, s->order, s->target, s->digest, &s->program, err);
   if (status != RGT_OK) return status;
   lua_settop(L, 0);
   s->included = lua_newuserdatauv(L, (size_t)e->n_files * sizeof *s->included, 0); /* 1 */
   rgt__facts_push_environment(L, s->op, s->v, s->target);                          /* 2 */
-  rgt__facts_push_op(L, s->op);                                                    /* 3 */
+  rgt__facts_push_op(L, s->op, s->order);                                          /* 3 */
   rgt__facts_push_params(L, s->v);                                                 /* 4 */
   rgt__facts_push_device(L, s->target);                                            /* 5 */
   lua_pushlightuserdata(L, s);
@@ -188,7 +188,8 @@ static rgt_status check_arguments(const rgt__variant *v, const rgt_op_desc *op, 
 rgt_status rgt__render(rgt__families *f, const rgt__variant *v, const rgt_op_desc *op, const rgt__target *target,
                        const rgt__render_facts *facts, rgt__rendered *out, rgt__error *err) {
   char digest[RGT_ENTRY_DIGEST_MAX];
-  struct rendering s = {.f = f, .v = v, .op = op, .target = target, .digest = digest};
+  struct rendering s = {
+      .f = f, .v = v, .op = op, .target = target, .digest = digest, .order = rgt__op_order_word(facts->order)};
   rgt_status status = check_arguments(v, op, target, facts, err);
   if (status == RGT_OK) status = rgt__prelude_digest(v, op, target, facts, digest, err);
   if (status == RGT_OK) status = rgt__prelude_write(v, op, target, facts, digest, &s.text, err);

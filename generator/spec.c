@@ -18,8 +18,8 @@ void rgt__spec_reader(lua_State *L, const rgt__family *family, char shown[RGT_SH
   *r = (rgt__table_reader){L, shown, spec->text, err};
 }
 
-int rgt__spec_push(lua_State *L, const rgt__family *family, const char *field, const rgt_op_desc *op, const rgt__variant *v,
-                   const rgt__target *target) {
+int rgt__spec_push(lua_State *L, const rgt__family *family, const char *field, const rgt_op_desc *op, const char *order,
+                   const rgt__variant *v, const rgt__target *target) {
   luaL_checkstack(L, 12, "spec");
   lua_rawgeti(L, LUA_REGISTRYINDEX, family->lua_ref);
   lua_pushstring(L, field);
@@ -27,7 +27,7 @@ int rgt__spec_push(lua_State *L, const rgt__family *family, const char *field, c
   lua_remove(L, -2);
   if (type == LUA_TFUNCTION) {
     int n = 0;
-    rgt__facts_push_op(L, op);
+    rgt__facts_push_op(L, op, order);
     n++;
     if (v) {
       rgt__facts_push_params(L, v);

@@ -7,8 +7,9 @@
  * that return it; numeric is asked with (op, p) and work with (op) alone. A formula is a text or a whole number. numeric gives
  * p1, p2, hidden (f32, f16, bf16, f16x2, bf16x2), class, and alpha or beta where the activation is neither none nor relu; mma =
  * true for sums by mma adders. In Lua: op.kind n_in n_hidden n_out dtype act bias ("b12") bias1 bias2 (true, false) layout
- * index_type elem_bytes; p.<param>; device.name and its facts. Formulas know the params, n_in n_hidden n_out elem_bytes, the
- * device's facts, and the run-time names of formula.h. */
+ * index_type elem_bytes, and for valid, workspace, steps and templates order ("raw", "sorted", "offsets"): it shapes code, not
+ * the space; p.<param>; device.name and its facts. Formulas know the params, n_in n_hidden n_out elem_bytes, the device's facts,
+ * and the run-time names of formula.h. */
 #ifndef RGT_GENERATOR_SPEC_H
 #define RGT_GENERATOR_SPEC_H
 

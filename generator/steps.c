@@ -73,8 +73,8 @@ static rgt_status read_step(struct reading *s, int position, rgt__step *step) {
   return status;
 }
 
-rgt_status rgt__steps_read(lua_State *L, const rgt__variant *v, const rgt_op_desc *op, const rgt__target *target,
-                           const char *digest, rgt__program *out, rgt__error *err) {
+rgt_status rgt__steps_read(lua_State *L, const rgt__variant *v, const rgt_op_desc *op, const char *order,
+                           const rgt__target *target, const char *digest, rgt__program *out, rgt__error *err) {
   static const char *const none[] = {NULL};
   const rgt__family *family = v->family;
   struct reading s = {.digest = digest};
@@ -82,13 +82,13 @@ rgt_status rgt__steps_read(lua_State *L, const rgt__variant *v, const rgt_op_des
   rgt__spec_reader(L, family, shown, &s.r, err);
   s.n_constants = rgt__facts_constants(op, v, target, s.constants);
   rgt__program p = {.kargs_version = RGT_KARGS_VERSION};
-  rgt__spec_push(L, family, "valid", op, v, target);
+  rgt__spec_push(L, family, "valid", op, order, v, target);
   rgt_status status = rgt__spec_formula(&s.r, "family: valid", "1", s.constants, s.n_constants, &p.valid);
   if (status != RGT_OK) return status;
-  rgt__spec_push(L, family, "workspace", op, v, target);
+  rgt__spec_push(L, family, "workspace", op, order, v, target);
   status = rgt__spec_formula(&s.r, "family: workspace", "0", s.constants, s.n_constants, &p.workspace);
   if (status != RGT_OK) return status;
-  if (rgt__spec_push(L, family, "steps", op, v, target) != LUA_TTABLE)
+  if (rgt__spec_push(L, family, "steps", op, order, v, target) != LUA_TTABLE)
     return rgt__table_fail(&s.r, "steps", "steps gave a %s, not a list", luaL_typename(L, -1));
   int64_t n = (int64_t)lua_rawlen(L, -1);
   if (n < 1 || n > RGT_STEPS_MAX)

@@ -311,6 +311,35 @@ static void expect_steps_refused(const char *fields, const char *message) {
   fixture_close(&f);
 }
 
+/* The order shapes what a program does, and is no part of what a space may ask. */
+static void renders_by_order(void **state) {
+  (void)state;
+  static const rgt_order orders[] = {RGT_ORDER_RAW, RGT_ORDER_SORTED, RGT_ORDER_OFFSETS};
+  fixture f;
+  fixture_write(&f, "cpu/f.lua",
+                SPEC("  valid = function(op) return op.order == 'offsets' and 'groups <= 7' or '1' end,\n"
+                     "  workspace = function(op) return op.order == 'raw' and '4 * rows' or '0' end,\n"),
+                "cpu/f.c", "$(op.order)\n", NULL);
+  assert_int_equal(f.status, RGT_OK);
+  for (int i = 0; i < 3; i++) {
+    rgt__render_facts facts = {RGT_STACKED, 4, orders[i]};
+    int64_t vars[RGT_N_VARS] = {[RGT_VAR_ROWS] = 5, [RGT_VAR_GROUPS] = 8};
+    rgt__rendered r = render(&f, "cpu", "f", MLP, &facts);
+    assert_non_null(strstr(r.text, rgt__op_order_word(orders[i])));
+    assert_int_equal(rgt__formula_eval(&r.program.valid, vars), orders[i] != RGT_ORDER_OFFSETS);
+    assert_int_equal(rgt__formula_eval(&r.program.workspace, vars), orders[i] == RGT_ORDER_RAW ? 20 : 0);
+    rgt__rendered_free(&r);
+  }
+  fixture_close(&f);
+  fixture_write(&f, "cpu/f.lua", SPEC("  constraints = { { 'c', function(op) return op.order == 'raw' end } },\n"), "cpu/f.c",
+                "x\n", NULL);
+  rgt_op_desc op = op_of(MLP);
+  rgt__variant v = fixture_variant(&f, "cpu", "f");
+  assert_int_equal(rgt__variant_check(f.families, &v, &op, &cpu_target, &f.err), RGT_ETEMPLATE);
+  assert_non_null(strstr(f.err.text, "op.order: no such field"));
+  fixture_close(&f);
+}
+
 static void refuses_steps(void **state) {
   (void)state;
   expect_steps_refused("  steps = {},\n", "templates/cpu/f.lua:5: steps: a list of 0; it must be 1 to 8");
@@ -476,6 +505,7 @@ int main(void) {
       cmocka_unit_test(inserts_values),
       cmocka_unit_test(refuses_templates),
       cmocka_unit_test(refuses_includes),
+      cmocka_unit_test(renders_by_order),
       cmocka_unit_test(refuses_steps),
       cmocka_unit_test(refuses_arguments),
       cmocka_unit_test(writes_the_prelude),
