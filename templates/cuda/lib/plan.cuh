@@ -82,4 +82,6 @@ DEV i64 plan_row(const rgt_kargs &k, void *workspace, u32 position) {
 
 //% include("cuda/lib/plan_block.cuh")
 //% include("cuda/lib/plan_tiles.cuh")
+//% if op.order == "raw" then
 //% include("cuda/lib/plan_sort.cuh")
+//% end
