@@ -26,6 +26,53 @@ DEV i64 load_i64(const void *p) {
   return v;
 }
 
+/* The same where `ok`, else zeros from no memory; without a branch. */
+template <int N> DEV void load_words_if(bool ok, const void *p, u32 (&w)[N]);
+template <> __device__ __forceinline__ void load_words_if<1>(bool ok, const void *p, u32 (&w)[1]) {
+  asm("{.reg .pred p; setp.ne.s32 p, %2, 0; mov.b32 %0, 0; @p ld.global.nc.b32 %0, [%1];}"
+      : "=r"(w[0])
+      : "l"(global_address(p)), "r"((int)ok));
+}
+template <> __device__ __forceinline__ void load_words_if<2>(bool ok, const void *p, u32 (&w)[2]) {
+  asm("{.reg .pred p; setp.ne.s32 p, %3, 0; mov.b32 %0, 0; mov.b32 %1, 0; @p ld.global.nc.v2.b32 {%0, %1}, [%2];}"
+      : "=r"(w[0]), "=r"(w[1])
+      : "l"(global_address(p)), "r"((int)ok));
+}
+template <> __device__ __forceinline__ void load_words_if<4>(bool ok, const void *p, u32 (&w)[4]) {
+  asm("{.reg .pred p; setp.ne.s32 p, %5, 0; mov.b32 %0, 0; mov.b32 %1, 0; mov.b32 %2, 0; mov.b32 %3, 0; "
+      "@p ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];}"
+      : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
+      : "l"(global_address(p)), "r"((int)ok));
+}
+DEV u16 load_half_word_if(bool ok, const void *p) {
+  u16 v;
+  asm("{.reg .pred p; setp.ne.s32 p, %2, 0; mov.b16 %0, 0; @p ld.global.nc.b16 %0, [%1];}"
+      : "=h"(v)
+      : "l"(global_address(p)), "r"((int)ok));
+  return v;
+}
+
+/* Shared memory, N words at an address of N * 4 bytes: one access each, which the compiler does not split. */
+DEV u32 shared_address(const void *p) { return (u32)__cvta_generic_to_shared(p); }
+template <int N> DEV void load_shared(const void *p, u32 (&w)[N]);
+template <> __device__ __forceinline__ void load_shared<2>(const void *p, u32 (&w)[2]) {
+  asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "r"(shared_address(p)) : "memory");
+}
+template <> __device__ __forceinline__ void load_shared<4>(const void *p, u32 (&w)[4]) {
+  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
+               : "r"(shared_address(p))
+               : "memory");
+}
+template <int N> DEV void store_shared(void *p, const u32 (&w)[N]);
+template <> __device__ __forceinline__ void store_shared<2>(void *p, const u32 (&w)[2]) {
+  asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(shared_address(p)), "r"(w[0]), "r"(w[1]) : "memory");
+}
+template <> __device__ __forceinline__ void store_shared<4>(void *p, const u32 (&w)[4]) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(shared_address(p)), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])
+               : "memory");
+}
+
 /* Global memory that the kernel writes: in order with each other, and with what C++ reads and writes. */
 template <int N> DEV void store_words(void *p, const u32 (&w)[N]);
 template <> __device__ __forceinline__ void store_words<1>(void *p, const u32 (&w)[1]) {

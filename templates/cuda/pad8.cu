@@ -1,0 +1,83 @@
+/* pad8.cu -- tiles of 8 * SUB_TILES rows of one group, both layers fused, on tensor cores.
+ *
+ * Rows are padded to 8, k and outputs to 16, by zeros and repeats that are made on the chip; memory holds none. A warp, or the
+ * warps of a block together (SHARE), make a tile. Rows without a group are tiles too: of zeros. */
+//% include("cuda/lib/base.cuh")
+//% include("cuda/lib/ptx.cuh")
+//% include("cuda/lib/mma.cuh")
+//% include("cuda/lib/number.cuh")
+//% include("cuda/lib/act.cuh")
+//% include("cuda/lib/rows.cuh")
+//% include("cuda/lib/layer.cuh")
+//% include("cuda/lib/plan_ballot.cuh")
+//% include("cuda/lib/pad8_shape.cuh")
+//% include("cuda/lib/pad8_product.cuh")
+//% include("cuda/lib/pad8_load.cuh")
+//% include("cuda/lib/pad8_tokens_n.cuh")
+
+/* Rows without a group. */
+DEV void zero_tile(const rgt_kargs &k, const tile &at) {
+  if (adds(k)) return;
+#pragma unroll 1
+  for (int r = sharer(); r < at.n; r += SHARERS) {
+    elem *to = y_of(k, (i64)__shfl_sync(0xffffffffu, at.row, r));
+#pragma unroll 1
+    for (int c = lane_id(); c < N_OUT; c += 32) store(to + c, 0.0f);
+    __syncwarp();
+  }
+}
+
+/* Whether an address and the strides from it are multiples of what a load of a line of D takes. */
+template <int D> DEV bool allows(const void *p, i64 ld, i64 stride) {
+  enum : int { BYTES = piece<D>::wide * (int)sizeof(elem) };
+  if constexpr ((int)piece<D>::wide == (int)piece<D>::promised) return true;
+  return (((u64)p | (u64)ld * sizeof(elem) | (u64)stride * sizeof(elem)) & (BYTES - 1)) == 0;
+}
+template <int LAYER> DEV bool weights_allow(const rgt_kargs &k, i64 group) {
+  return allows<shape<LAYER>::LINE>(weights_of<LAYER>(k, group), layer<LAYER>::ld(k), 0);
+}
+enum : int {
+  PROMISED = piece<N_IN>::wide == piece<N_IN>::promised && piece<N_OUT>::wide == piece<N_OUT>::promised &&
+             piece<shape<1>::LINE>::wide == piece<shape<1>::LINE>::promised &&
+             (!IS_MLP || piece<shape<2>::LINE>::wide == piece<shape<2>::LINE>::promised)
+};
+DEV bool all_allow(const rgt_kargs &k, i64 group) {
+  bool wide = allows<N_IN>(k.x, k.ld_x, 0) && allows<N_OUT>(k.y, k.ld_y, 0) && weights_allow<1>(k, group);
+  if constexpr (IS_MLP) wide = wide && weights_allow<2>(k, group);
+  return wide;
+}
+
+DEV void do_tile(const rgt_kargs &k, const tile &at, unsigned char *shared) {
+  if (at.group < 0) {
+    zero_tile(k, at);
+    return;
+  }
+  if constexpr (PROMISED) {
+    tile_body<true>(k, at, shared);
+  } else {
+    if (all_allow(k, at.group))
+      tile_body<true>(k, at, shared);
+    else
+      tile_body<false>(k, at, shared);
+  }
+}
+
+extern __shared__ __align__(16) unsigned char shared_bytes[];
+
+/* Without a plan: a bucket (a group, or the rows that have none) for each slot, or several slots for one where there are many.
+ */
+ENTRY __launch_bounds__(WARPS * 32, 1) KERNEL(pad8)(const __grid_constant__ rgt_kargs k, void *) {
+  __shared__ ballot_room<TILE_ROWS> rooms[WARPS];
+  const int warp = (int)threadIdx.x >> 5, slot = SHARERS > 1 ? 0 : warp;
+  const i64 buckets = k.groups + 1, slots = (i64)gridDim.x * SLOTS;
+  const int parts = slots < 2 * buckets ? 1 : (int)(slots / buckets);
+  unsigned char *shared = shared_bytes + slot * SLOT_BYTES;
+#pragma unroll 1
+  for (i64 i = (i64)blockIdx.x * SLOTS + slot; i < buckets * parts; i += slots) {
+    const int part = (int)(i / buckets);
+    const i64 bucket = i - part * buckets;
+    ballot_tiles<TILE_ROWS>(k, rooms[warp], bucket, part, parts, part == 0 && sharer() == 0, [&](i64 group, int n, u32 row) {
+      do_tile(k, tile{group, n, row}, shared);
+    });
+  }
+}

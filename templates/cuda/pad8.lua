@@ -1,0 +1,77 @@
+-- pad8.lua -- tiles of 8 rows of one group on tensor cores: rows, k and outputs are padded on the chip, and nowhere else.
+local act_error = shared "lib/act_error.lua"
+local pad8 = shared "lib/pad8.lua"
+local ceil_div, sizes = pad8.ceil_div, pad8.sizes
+
+-- steps of 16 that chunks of p.run take of n, against those that are needed
+local function pads_no_more(n, p) return p.run == 4 or n == 0 or ceil_div(n, 32) * 2 == ceil_div(n, 16) end
+
+return family {
+  about = "tiles of 8 rows of a group on tensor cores, tokens on the n side, both layers fused; padded on the chip",
+  source = "mma.m16n8k16 with the weights as the A operand: its n of 8 is the smallest padding that tensor cores have",
+  revision = 1,
+  rank = 20,
+  device = "cuda",
+  ops = { "linear", "mlp" },
+  dtypes = { "f16", "bf16" },
+  params = {
+    { "sub_tiles", { 1, 2, 4 }, default = 1, about = "8-row pieces of a tile; those without rows are passed over" },
+    { "warps", { 1, 2, 4, 8 }, default = 1, about = "warps of a block" },
+    { "share", { 0, 1 }, default = 0, about = "1: the block's warps share a tile; 0: each has its own" },
+    { "run", { 4, 8 }, default = 4, about = "neighbouring k that a lane owns: 4 go into one step of 16, 8 into two" },
+    { "hidden_shared", { 0, 1 }, default = 0, about = "0: hidden values go from registers to registers; 1: through shared memory" },
+    { "hidden_parts", { 1, 2 }, default = 1, about = "2: a hidden value is a high and a low part of the storage type" },
+    { "stage_x", { 0 }, default = 0, about = "1: a tile's x goes through shared memory" },
+    { "plan", { 0 }, default = 0, about = "0: every tile's warps look through the index; 1: rows are sorted first" },
+  },
+  constraints = {
+    { "tensor cores that take bf16", function(op, p, device) return device.sm >= 80 end },
+    { "a linear layer has no hidden values", function(op, p)
+      return op.kind == "mlp" or (p.hidden_shared == 0 and p.hidden_parts == 1)
+    end },
+    { "one warp shares with none", function(op, p) return p.share == 0 or p.warps > 1 end },
+    { "padding of k and outputs to 16", function(op, p)
+      return pads_no_more(op.n_in, p) and pads_no_more(op.n_hidden, p) and pads_no_more(op.n_out, p)
+    end },
+    { "outputs of a tile in registers", function(op, p) return sizes(op, p).out_words <= 96 end },
+    { "registers of a thread", function(op, p)
+      local s = sizes(op, p)
+      return s.out_words + s.x_kept * s.x_words + s.steps * p.sub_tiles * 4 <= 160
+    end },
+    { "shared memory of a block", function(op, p, device) return sizes(op, p).shared_bytes <= device.shared_optin_max - 8192 end },
+  },
+  numeric = function(op, p)
+    local act, s = act_error[op.act], sizes(op, p)
+    local class = "mma8_" .. p.run
+    if op.kind == "mlp" and p.hidden_shared == 0 and s.sharers > 1 then class = class .. "_by" .. s.sharers end
+    if p.hidden_parts == 2 then class = class .. "_x2" end
+    local hidden = op.kind == "linear" and "f32" or op.dtype .. (p.hidden_parts == 2 and "x2" or "")
+    return { p1 = 0, p2 = 0, hidden = hidden, mma = true, alpha = act.alpha, beta = act.beta, class = class }
+  end,
+  work = function(op)
+    if op.kind == "linear" then
+      return {
+        flops = "2 * rows * n_in * n_out",
+        bytes = "elem_bytes * (rows * (n_in + n_out) + min(rows, groups) * n_in * n_out)",
+      }
+    end
+    return {
+      flops = "2 * rows * n_hidden * (n_in + n_out)",
+      bytes = "elem_bytes * (rows * (n_in + n_out) + min(rows, groups) * n_hidden * (n_in + n_out))",
+    }
+  end,
+  valid = "rows <= 1048576 and groups <= 1048576 and rows * (groups + 1) <= 33554432",
+  workspace = "0",
+  steps = function(op, p)
+    local s = sizes(op, p)
+    local parts = string.format("min(8, max(1, rows / ((groups + 1) * %d)))", s.tile_rows)
+    return {
+      {
+        kernel = "pad8",
+        grid = string.format("ceil_div((groups + 1) * %s, %d)", parts, s.slots),
+        block = tostring(32 * p.warps),
+        shared = tostring(s.shared_bytes),
+      },
+    }
+  end,
+}

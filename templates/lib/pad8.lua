@@ -1,0 +1,38 @@
+-- pad8.lua -- sizes that the spec and the template of pad8 must agree on. Bytes, where nothing else is said.
+local function ceil_div(a, b) return (a + b - 1) // b end
+
+-- A row of n elements in shared memory, of which a lane takes p.run at once: pieces of 4 lanes, and an odd number of them, so
+-- that the rows of neighbouring lanes begin in different banks.
+local function pitch(n, op, p)
+  local piece = 4 * p.run
+  return (ceil_div(n, piece) // 2 * 2 + 1) * piece * op.elem_bytes
+end
+
+local function sizes(op, p)
+  local s = { chunk = 4 * p.run, tile_rows = 8 * p.sub_tiles }
+  s.steps = s.chunk // 16
+  s.sharers = p.share == 1 and p.warps or 1
+  s.slots = p.warps // s.sharers
+  s.in_chunks = ceil_div(op.n_in, s.chunk)
+  s.hidden_chunks = ceil_div(op.n_hidden, s.chunk)
+  s.out_chunks = ceil_div(op.n_out, s.chunk)
+  s.x_pitch, s.hidden_pitch, s.x_bytes, s.hidden_bytes, s.partial_bytes = 0, 0, 0, 0, 0
+  if p.stage_x == 1 then
+    s.x_pitch = pitch(op.n_in, op, p)
+    s.x_bytes = s.tile_rows * s.x_pitch
+  end
+  if p.hidden_shared == 1 then
+    s.hidden_pitch = pitch(op.n_hidden, op, p)
+    s.hidden_bytes = p.hidden_parts * s.tile_rows * s.hidden_pitch
+  elseif op.kind == "mlp" and s.sharers > 1 then
+    s.partial_bytes = s.sharers * s.out_chunks * s.steps * p.sub_tiles * 4 * 4 * 32
+  end
+  s.x_words = s.in_chunks * s.steps * p.sub_tiles * op.elem_bytes
+  s.x_kept = (p.stage_x == 0 and s.x_words <= 48) and 1 or 0
+  s.out_words = op.kind == "mlp" and p.hidden_shared == 0 and s.out_chunks * s.steps * p.sub_tiles * 4 or 0
+  s.slot_bytes = s.x_bytes + s.hidden_bytes + s.partial_bytes
+  s.shared_bytes = s.slots * s.slot_bytes
+  return s
+end
+
+return { sizes = sizes, ceil_div = ceil_div }
