@@ -147,6 +147,8 @@ static rgt_status open_and_look(rgt__tunedb *db, const char *name, int sqlite_fl
   if (seen && stat(db->path, &after) == 0 && before.st_dev == after.st_dev && before.st_ino == after.st_ino) {
     db->file_dev = after.st_dev;
     db->file_ino = after.st_ino;
+    db->file_bytes = after.st_size;
+    db->file_time = after.st_mtim;
   }
   status = look(db, p, err);
   if (!status) status = quick_check(db, err);
@@ -168,13 +170,15 @@ static rgt_status open_some_way(rgt__tunedb *db, int writable, probe *p, rgt__er
   rgt_status status = RGT_EDB;
   db->read_only = !writable;
   if (writable) status = open_and_look(db, name, SQLITE_OPEN_READWRITE, p, err);
-  if (!writable || (status && may_go_otherwise(db))) {
+  db->immutable = (db->flags & RGT_TUNEDB_SITE) && rgt__path_is_resting(db->path);
+  if (!db->immutable && (!writable || (status && may_go_otherwise(db)))) {
     db->read_only = 1;
     status = open_and_look(db, name, SQLITE_OPEN_READONLY, p, err);
   }
-  if (status && may_go_otherwise(db)) {
+  if (db->immutable || (status && may_go_otherwise(db))) {
     uri = rgt__path_uri(db->path);
     if (uri) status = open_and_look(db, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, p, err);
+    if (db->immutable && !uri) status = rgt__error_set(err, RGT_EDB, "%s: cannot be opened", db->path);
   }
   rgt__free(name);
   rgt__free(uri);
@@ -248,14 +252,18 @@ rgt_status rgt__connect_attach(rgt__tunedb *db, int writable, rgt__error *err) {
   db->damaged = 0;
   rgt_status status = open_some_way(db, writable, &p, err);
   if (status) return status;
-  if (p.version > RGT_TUNEDB_VERSION) {
+  int is_site = (db->flags & RGT_TUNEDB_SITE) != 0;
+  if (p.version > RGT_TUNEDB_VERSION && is_site) {
+    status = rgt__error_set(err, RGT_EDB, "%s: its schema has version %lld, newer than this program's %d", db->path,
+                            (long long)p.version, RGT_TUNEDB_VERSION);
+  } else if (p.version > RGT_TUNEDB_VERSION) {
     status = use_unchanged(db, &p, err);
   } else if (db->read_only) {
     if (is_empty(&p))
       status = rgt__error_set(err, RGT_EDB, "%s: holds nothing yet and cannot be written", db->path);
     else if (p.version < RGT_TUNEDB_VERSION)
       status = use_unchanged(db, &p, err);
-    if (!status && !(db->flags & RGT_TUNEDB_READ_ONLY))
+    if (!status && !is_site && !(db->flags & RGT_TUNEDB_READ_ONLY))
       rgt__connect_notice(db, "%s cannot be written: it is read, and nothing is stored", db->path);
   } else {
     status = set_journal(db, err);
@@ -263,15 +271,16 @@ rgt_status rgt__connect_attach(rgt__tunedb *db, int writable, rgt__error *err) {
     if (!status && !is_empty(&p) && p.version < RGT_TUNEDB_VERSION)
       status = rgt__migrate_up(db, NULL, 0, RGT_TUNEDB_VERSION, err);
   }
+  if (is_site) db->notice[0] = 0; /* that nothing is stored there is no news */
   if (status) rgt__connect_close(db);
   return status;
 }
 
 static rgt_status find_or_make(rgt__tunedb *db, rgt__error *err) {
-  int exists = 0, reader = (db->flags & RGT_TUNEDB_READ_ONLY) != 0;
+  int exists = 0, reader = (db->flags & (RGT_TUNEDB_READ_ONLY | RGT_TUNEDB_SITE)) != 0;
   rgt_status status = rgt__path_look(db->path, &exists, err);
   if (status) return status;
-  if (!exists && (db->flags & (RGT_TUNEDB_READ_ONLY | RGT_TUNEDB_MUST_EXIST)))
+  if (!exists && (reader || (db->flags & RGT_TUNEDB_MUST_EXIST)))
     return rgt__error_set(err, RGT_EDB, "%s: no such file", db->path);
   if (exists && !(db->flags & RGT_TUNEDB_OWN_PLACE) && !rgt__path_holds_database(db->path))
     return rgt__error_set(err, RGT_EDB, "%s: is no tuned database, and stays as it is; name another file, or one to be made",
@@ -288,9 +297,9 @@ static rgt_status find_or_make(rgt__tunedb *db, rgt__error *err) {
 }
 
 /* Under the folder's lock: a process that finds damage moves the file away and makes a new one, and nobody may look at the one
- * or the other, or their journals, in the middle of that. */
+ * or the other, or their journals, in the middle of that. A site's file is nobody's to move. */
 rgt_status rgt__connect_file(rgt__tunedb *db, rgt__error *err) {
-  int lock = rgt__path_lock(db->path);
+  int lock = db->flags & RGT_TUNEDB_SITE ? -1 : rgt__path_lock(db->path);
   rgt_status status = find_or_make(db, err);
   rgt__path_unlock(lock);
   return status;

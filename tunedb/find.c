@@ -132,7 +132,7 @@ static rgt_status read_scenes(rgt__tunedb *db, const rgt__find_scene *scenes, in
   return RGT_OK;
 }
 
-static void fill_standing(const entry *e, const char *toolchain, const rgt__tunedb_trial *t, rgt__tunedb_standing *out) {
+static void fill_standing(const entry *e, const rgt__tunedb_run *run, const rgt__tunedb_trial *t, rgt__tunedb_standing *out) {
   const rgt__winner_candidate *c = &e->candidate;
   *out = (rgt__tunedb_standing){.revision = t->revision,
                                 .rank = t->rank,
@@ -156,7 +156,8 @@ static void fill_standing(const entry *e, const char *toolchain, const rgt__tune
   snprintf(out->family, sizeof out->family, "%s", t->family);
   snprintf(out->params, sizeof out->params, "%s", t->params);
   snprintf(out->numeric_class, sizeof out->numeric_class, "%s", t->numeric_class);
-  snprintf(out->toolchain, sizeof out->toolchain, "%s", toolchain);
+  snprintf(out->toolchain, sizeof out->toolchain, "%s", run->toolchain);
+  snprintf(out->driver, sizeof out->driver, "%s", run->driver);
 }
 
 static rgt_status read_standing(rgt__tunedb *db, const entry *e, rgt__tunedb_standing *out, rgt__error *err) {
@@ -168,9 +169,10 @@ static rgt_status read_standing(rgt__tunedb *db, const entry *e, rgt__tunedb_sta
   rgt__reader r = {.s = s};
   if (has_row) {
     rgt__load_trial t;
-    const char *toolchain = rgt__read_text(&r);
+    rgt__tunedb_run run = {.toolchain = rgt__read_text(&r)};
+    run.driver = rgt__read_text(&r);
     rgt__load_trial_row(&r, NULL, &t);
-    fill_standing(e, toolchain, &t.trial, out);
+    fill_standing(e, &run, &t.trial, out);
   } else {
     r.bad = 1; /* a standing without its trial */
   }
@@ -214,6 +216,7 @@ static rgt_status fill_winner(rgt__tunedb *db, const rgt__find_scene *scenes, in
   if (winner < 0) return RGT_EMISS;
   const entry *best = &list->items[winner];
   snprintf(out->signature, sizeof out->signature, "%s", scenes[best->scene].text);
+  snprintf(out->skew, sizeof out->skew, "%s", scenes[best->scene].skew);
   rgt_status status = read_standing(db, best, &out->winner, err);
   if (!status && runner_up >= 0) status = read_standing(db, &list->items[runner_up], &out->runner_up, err);
   out->has_runner_up = runner_up >= 0;
@@ -267,6 +270,7 @@ static rgt_status read_skews(rgt__tunedb *db, const rgt__tunedb_signature *sig, 
     rgt__reader r = {.s = s};
     rgt__read_digest(&r, &scenes[*n].signature);
     scenes[*n].text = rgt__load_copy(texts, rgt__read_text(&r));
+    scenes[*n].skew = rgt__load_copy(texts, rgt__read_text(&r));
     status = rgt__read_end(db, &r, "signature", err);
     (*n)++;
   }
@@ -289,6 +293,7 @@ static rgt_status find_once(rgt__tunedb *db, const rgt__tunedb_signature *sig, c
   } else {
     rgt__keys_signature(sig, &scenes[0].signature);
     scenes[0].text = sig->text;
+    scenes[0].skew = sig->skew;
   }
   if (!status) status = n > 0 ? rgt__find_best(db, scenes, n, &place_key, limits, out, err) : RGT_EMISS;
   status = rgt__statement_end(db, status, err);

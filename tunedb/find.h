@@ -9,7 +9,7 @@
 /* A stored signature. */
 typedef struct rgt__find_scene {
   rgt__digest signature;
-  const char *text;
+  const char *text, *skew;
 } rgt__find_scene;
 
 /* rgt__find_best -- winner, runner-up and counts over n scenes at one place: of several the smallest worst ratio. Fills all of

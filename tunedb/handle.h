@@ -8,13 +8,14 @@
 
 #include <sqlite3.h>
 #include <sys/types.h>
+#include <time.h>
 
 #define RGT_TUNEDB_APPLICATION_ID 0x52475444 /* "RGTD" */
 #define RGT_TUNEDB_VERSION 2
 #define RGT_TUNEDB_BUSY_MS 10000 /* longest wait for another process's transaction */
 
-/* Further flags of rgt__tunedb_open: behave as on a network file system. */
-enum { RGT_TUNEDB_ROLLBACK_JOURNAL = 4 };
+/* A further flag of rgt__tunedb_open: behave as on a network file system. */
+enum { RGT_TUNEDB_ROLLBACK_JOURNAL = 16 };
 
 typedef enum rgt__sql_name {
 #define RGT_SQL_ENUM(name, text) name,
@@ -35,6 +36,9 @@ struct rgt__tunedb {
   int code;       /* SQLite's extended code of the last failure */
   dev_t file_dev; /* which file is open, to see that another one lies at the path since */
   ino_t file_ino;
+  int immutable; /* opened as a file that nobody changes: as it was then, by size and time, or it is opened anew */
+  off_t file_bytes;
+  struct timespec file_time;
   pid_t owner; /* no handle crosses a fork */
   int64_t busy_limit_ms, busy_began_ms;
   rgt__random jitter;

@@ -57,6 +57,7 @@ static rgt_status read_listing(rgt__tunedb *db, listing *list, rgt__error *err) 
     rgt__read_digest(&r, &item->scene.signature);
     rgt__read_digest(&r, &item->place);
     item->scene.text = rgt__load_copy(&list->texts, rgt__read_text(&r));
+    item->scene.skew = "";
     item->device_class = rgt__load_copy(&list->texts, rgt__read_text(&r));
     item->policy = rgt__load_copy(&list->texts, rgt__read_text(&r));
     status = list->texts.failed ? rgt__error_nomem(err, 0) : rgt__read_end(db, &r, "winner", err);

@@ -81,6 +81,7 @@ static rgt_status read_shapes(rgt__tunedb *db, const rgt__tunedb_signature *sig,
     near_shape *shape = &list->items[list->n];
     rgt__load_signature_row(&r, NULL, &shape->scene.signature, &stored);
     shape->scene.text = rgt__load_copy(&list->texts, stored.text);
+    shape->scene.skew = rgt__load_copy(&list->texts, stored.skew);
     shape->distance = distance_of(sig, &stored);
     shape->other_skew = !any_skew && strcmp(stored.skew, sig->skew) != 0;
     shape->op_text = any_skew ? rgt__load_copy(&list->texts, stored.op_text) : "";
@@ -109,6 +110,7 @@ static rgt_status nearest_once(rgt__tunedb *db, const rgt__tunedb_signature *sig
       n = rgt__find_any_skew(sig) ? gather_skews(list.items + i, list.n - i, scenes, RGT_FIND_SKEWS_MAX) : 1;
       if (n == 1) scenes[0] = list.items[i].scene;
       status = rgt__find_best(db, scenes, n, &place_key, limits, out, err);
+      out->distance = (double)list.items[i].distance / 1e6;
     }
   }
   status = rgt__statement_end(db, status, err);

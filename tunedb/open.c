@@ -73,7 +73,9 @@ static rgt_status reopen(rgt__tunedb *db, rgt__error *err) {
 int rgt__open_was_moved(const rgt__tunedb *db) {
   struct stat st;
   if (db->in_memory) return 0;
-  return !db->file_ino || stat(db->path, &st) != 0 || st.st_dev != db->file_dev || st.st_ino != db->file_ino;
+  if (!db->file_ino || stat(db->path, &st) != 0 || st.st_dev != db->file_dev || st.st_ino != db->file_ino) return 1;
+  return db->immutable && (st.st_size != db->file_bytes || st.st_mtim.tv_sec != db->file_time.tv_sec ||
+                           st.st_mtim.tv_nsec != db->file_time.tv_nsec || rgt__path_has_wal(db->path));
 }
 
 rgt_status rgt__open_usable(rgt__tunedb *db, rgt__error *err) {

@@ -89,6 +89,24 @@ int rgt__path_holds_database(const char *path) {
   return memmem(page, (size_t)n, schema, sizeof schema - 1) != NULL;
 }
 
+int rgt__path_has_wal(const char *path) {
+  struct stat st;
+  char *journal = join(path, "-wal");
+  int has = !journal || stat(journal, &st) == 0 || errno != ENOENT;
+  rgt__free(journal);
+  return has;
+}
+
+int rgt__path_is_resting(const char *path) {
+  enum { READ_VERSION = 19, WAL = 2 }; /* of the file's header */
+  unsigned char head[20];
+  int fd = rgt__path_has_wal(path) ? -1 : open_again(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) return 0;
+  ssize_t n = read(fd, head, sizeof head);
+  close(fd);
+  return n == (ssize_t)sizeof head && head[READ_VERSION] == WAL;
+}
+
 char *rgt__path_folder(const char *path) {
   const char *slash = strrchr(path, '/');
   if (!slash) return rgt__strdup(".");

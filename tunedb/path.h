@@ -13,6 +13,10 @@ rgt_status rgt__path_create(const char *path, rgt__error *err);
  * or the text of a schema in its first page. 0 for anything else, also when it cannot be read; damage to one sign leaves the
  * others. */
 int rgt__path_holds_database(const char *path);
+/* rgt__path_is_resting -- its journal mode is WAL, and there is no journal: nobody writes to it just now, and reading it the
+ * usual way would make journals beside it. */
+int rgt__path_is_resting(const char *path);
+int rgt__path_has_wal(const char *path); /* there is one, or memory ran out while looking */
 /* rgt__path_writable -- file and folder: journals are made beside the file. 1, 0; -1 when out of memory. */
 int rgt__path_writable(const char *path);
 char *rgt__path_folder(const char *path); /* rgt__free; NULL when out of memory */

@@ -34,20 +34,23 @@ static rgt_status put_signature(rgt__tunedb *db, const rgt__tunedb_signature *si
   return status ? status : rgt__statement_run(db, s, err);
 }
 
-rgt_status rgt__put_scene(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__digest *signature,
-                          const rgt__tunedb_place *place, const rgt__digest *place_key, rgt__error *err) {
-  rgt_status status = put_signature(db, sig, signature, err);
-  if (status) return status;
+rgt_status rgt__put_place(rgt__tunedb *db, const rgt__tunedb_place *place, const rgt__digest *key, rgt__error *err) {
   sqlite3_stmt *s = NULL;
-  status = rgt__statement_get(db, RGT_SQL_PUT_PLACE, &s, err);
+  rgt_status status = rgt__statement_get(db, RGT_SQL_PUT_PLACE, &s, err);
   if (status) return status;
   rgt__binder b = {.s = s};
-  rgt__bind_digest(&b, place_key);
+  rgt__bind_digest(&b, key);
   rgt__bind_text(&b, place->device_class);
   rgt__bind_text(&b, place->policy);
   rgt__bind_text(&b, RGT_CLOCK_MEASURED);
   status = rgt__bind_end(db, &b, err);
   return status ? status : rgt__statement_run(db, s, err);
+}
+
+rgt_status rgt__put_scene(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__digest *signature,
+                          const rgt__tunedb_place *place, const rgt__digest *place_key, rgt__error *err) {
+  rgt_status status = put_signature(db, sig, signature, err);
+  return status ? status : rgt__put_place(db, place, place_key, err);
 }
 
 static rgt_status put_run(rgt__tunedb *db, const rgt__tunedb_run *run, const rgt__digest *key, const rgt__digest *signature,
@@ -69,15 +72,16 @@ static rgt_status put_run(rgt__tunedb *db, const rgt__tunedb_run *run, const rgt
   return status ? status : rgt__statement_run(db, s, err);
 }
 
-static rgt_status put_variant(rgt__tunedb *db, const rgt__tunedb_trial *t, const rgt__digest *key, rgt__error *err) {
+rgt_status rgt__put_variant(rgt__tunedb *db, const rgt__tunedb_variant *v, rgt__digest *key, rgt__error *err) {
+  rgt__keys_variant(v->family, v->revision, v->params, key);
   sqlite3_stmt *s = NULL;
   rgt_status status = rgt__statement_get(db, RGT_SQL_PUT_VARIANT, &s, err);
   if (status) return status;
   rgt__binder b = {.s = s};
   rgt__bind_digest(&b, key);
-  rgt__bind_text(&b, t->family);
-  rgt__bind_int(&b, t->revision);
-  rgt__bind_text(&b, t->params);
+  rgt__bind_text(&b, v->family);
+  rgt__bind_int(&b, v->revision);
+  rgt__bind_text(&b, v->params);
   status = rgt__bind_end(db, &b, err);
   return status ? status : rgt__statement_run(db, s, err);
 }
@@ -85,10 +89,9 @@ static rgt_status put_variant(rgt__tunedb *db, const rgt__tunedb_trial *t, const
 /* Adds 1 to *n_new if the trial was not there. t is canonical (accept.h). */
 static rgt_status put_trial(rgt__tunedb *db, const rgt__tunedb_trial *t, const rgt__digest *run, int *n_new, rgt__error *err) {
   rgt__digest variant, key;
-  rgt__keys_variant(t->family, t->revision, t->params, &variant);
-  rgt__keys_trial(t, run, &variant, &key);
   sqlite3_stmt *s = NULL;
-  rgt_status status = put_variant(db, t, &variant, err);
+  rgt_status status = rgt__put_variant(db, &(rgt__tunedb_variant){t->family, t->revision, t->params}, &variant, err);
+  rgt__keys_trial(t, run, &variant, &key);
   if (!status) status = rgt__statement_get(db, RGT_SQL_PUT_TRIAL, &s, err);
   if (status) return status;
   rgt__binder b = {.s = s};

@@ -8,16 +8,18 @@ CREATE TABLE origin (
   imported_utc_s INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- What was compiled and verified here, and what came of it. Variant and place may be known from another layer alone.
+-- What was compiled and verified here, and what came of it. subject: all that the variant's code depends on beside the place
+-- (the op without its groups, weight form, alignment, order). Variant and place may be known from another layer alone.
 CREATE TABLE checked (
-  variant BLOB NOT NULL CHECK (length(variant) = 32),
+  subject BLOB NOT NULL CHECK (length(subject) = 32),
   place BLOB NOT NULL CHECK (length(place) = 32),
+  variant BLOB NOT NULL CHECK (length(variant) = 32),
   template_digest BLOB NOT NULL CHECK (length(template_digest) = 32),
   toolchain TEXT NOT NULL,
   driver TEXT NOT NULL,
   outcome TEXT NOT NULL CHECK (outcome IN ('ok', 'infeasible', 'compile_error', 'wrong', 'crashed', 'timed_out')),
   utc_s INTEGER NOT NULL,
-  PRIMARY KEY (variant, place, template_digest, toolchain, driver)
+  PRIMARY KEY (subject, place, variant, template_digest, toolchain, driver)
 ) STRICT, WITHOUT ROWID;
 
 -- Who tunes what just now: a lease, renewed while the holder lives. The signature need not be stored yet.

@@ -44,13 +44,13 @@
     "s.n_runs, s.is_default, s.rank, s.p1, s.p2, s.u_h, s.alpha, s.beta, s.numeric_class FROM standing s CROSS JOIN variant "  \
     "v "                                                                                                                       \
     "ON v.key = s.variant WHERE s.signature = ? AND s.place = ? ORDER BY s.ratio_ppm, s.variant")                              \
-  X(RGT_SQL_STANDING_TRIAL,                                                                                                    \
-    "SELECT r.toolchain, " RGT_SQL_TRIAL_COLUMNS "FROM trial t CROSS JOIN variant v ON v.key = t.variant CROSS JOIN run r ON " \
-    "r.key = t.run WHERE t.run = ? AND t.key = ?")                                                                             \
+  X(RGT_SQL_STANDING_TRIAL, "SELECT r.toolchain, r.driver, " RGT_SQL_TRIAL_COLUMNS                                             \
+                            "FROM trial t CROSS JOIN variant v ON v.key = t.variant CROSS JOIN run r ON "                      \
+                            "r.key = t.run WHERE t.run = ? AND t.key = ?")                                                     \
   X(RGT_SQL_WINNER, "SELECT variant, runner_up, n_trials, complete FROM winner WHERE signature = ? AND place = ?")             \
-  X(RGT_SQL_SKEWS,                                                                                                             \
-    "SELECT g.key, g.text FROM signature g WHERE g.op_text = ? AND g.form = ? AND g.row_order = ? AND g.align_bytes = ? AND "  \
-    "g.bucket = ? ORDER BY g.skew, g.key")                                                                                     \
+  X(RGT_SQL_SKEWS, "SELECT g.key, g.text, g.skew FROM signature g WHERE g.op_text = ? AND g.form = ? AND g.row_order = ? AND " \
+                   "g.align_bytes = ? AND "                                                                                    \
+                   "g.bucket = ? ORDER BY g.skew, g.key")                                                                      \
   X(RGT_SQL_BUCKETS,                                                                                                           \
     "SELECT DISTINCT g.bucket FROM signature g WHERE g.op_text = ?1 AND g.form = ?2 AND g.row_order = ?3 AND g.align_bytes = " \
     "?4 AND (g.skew = ?5 OR ?5 = 'unknown') AND EXISTS (SELECT 1 FROM winner w WHERE w.signature = g.key AND w.place = ?6) "   \
@@ -76,6 +76,36 @@
   X(RGT_SQL_ONE_PLACE, "SELECT key, device_class, policy, clock FROM place WHERE key = ?")                                     \
   X(RGT_SQL_DROP_STANDINGS, "DELETE FROM standing")                                                                            \
   X(RGT_SQL_DROP_WINNERS, "DELETE FROM winner")                                                                                \
+  X(RGT_SQL_CONDITIONS,                                                                                                        \
+    "SELECT DISTINCT r.toolchain, r.driver, t.template_digest FROM run r CROSS JOIN trial t ON t.run = r.key WHERE "           \
+    "r.signature = ? AND r.place = ? AND t.variant = ? AND t.outcome = 'ok'")                                                  \
+  X(RGT_SQL_DEVICES,                                                                                                           \
+    "SELECT p.device_class, p.policy FROM place p WHERE p.device_class <> ?1 AND p.clock = 'measured' AND EXISTS (SELECT 1 "   \
+    "FROM winner w JOIN signature g ON g.key = w.signature WHERE w.place = p.key AND w.variant IS NOT NULL AND g.op_text = "   \
+    "?2 AND g.form = ?3 AND g.row_order = ?4 AND g.align_bytes = ?5 AND (g.skew = ?6 OR ?6 = 'unknown')) ORDER BY "            \
+    "p.device_class, p.policy")                                                                                                \
+  X(RGT_SQL_PUT_PIN,                                                                                                           \
+    "INSERT INTO pin VALUES (?,?,?,?,?) ON CONFLICT (signature, place) DO UPDATE SET variant = excluded.variant, reason = "    \
+    "excluded.reason, made_utc_s = excluded.made_utc_s")                                                                       \
+  X(RGT_SQL_DROP_PIN, "DELETE FROM pin WHERE signature = ? AND place = ?")                                                     \
+  X(RGT_SQL_PINS,                                                                                                              \
+    "SELECT g.text, g.bucket, g.skew, g.form, g.row_order, g.align_bytes, p.device_class, v.family, v.revision, v.params, "    \
+    "n.reason, n.made_utc_s FROM pin n JOIN signature g ON g.key = n.signature JOIN place p ON p.key = n.place JOIN variant "  \
+    "v ON v.key = n.variant WHERE (?1 IS NULL OR g.op_text = ?1) AND (?2 IS NULL OR p.device_class = ?2) ORDER BY g.op_text, " \
+    "g.bucket, g.text, p.device_class, n.signature, n.place")                                                                  \
+  X(RGT_SQL_PUT_BAN,                                                                                                           \
+    "INSERT INTO ban VALUES (?,?,?,?) ON CONFLICT (variant, place) DO UPDATE SET reason = excluded.reason, made_utc_s = "      \
+    "excluded.made_utc_s")                                                                                                     \
+  X(RGT_SQL_DROP_BAN, "DELETE FROM ban WHERE variant = ? AND place = ?")                                                       \
+  X(RGT_SQL_BANS,                                                                                                              \
+    "SELECT p.device_class, v.family, v.revision, v.params, b.reason, b.made_utc_s FROM ban b JOIN place p ON p.key = "        \
+    "b.place JOIN variant v ON v.key = b.variant WHERE (?1 IS NULL OR p.device_class = ?1) ORDER BY v.family, v.params, "      \
+    "v.revision, p.device_class, b.place")                                                                                     \
+  X(RGT_SQL_PUT_CHECKED,                                                                                                       \
+    "INSERT INTO checked VALUES (?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET outcome = excluded.outcome, utc_s = "              \
+    "excluded.utc_s")                                                                                                          \
+  X(RGT_SQL_CHECKED,                                                                                                           \
+    "SELECT variant, template_digest, toolchain, driver, outcome FROM checked WHERE subject = ? AND place = ?")                \
   X(RGT_SQL_QUICK_CHECK, "PRAGMA quick_check(1)")                                                                              \
   X(RGT_SQL_FOREIGN_KEY_CHECK, "PRAGMA foreign_key_check")                                                                     \
   X(RGT_SQL_UNKNOWN_OBJECTS, "SELECT type, name FROM sqlite_schema WHERE type NOT IN ('table', 'index') ORDER BY name LIMIT "  \

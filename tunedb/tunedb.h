@@ -12,7 +12,7 @@
 
 typedef struct rgt__tunedb rgt__tunedb;
 
-enum { RGT_TUNEDB_READ_ONLY = 1, RGT_TUNEDB_MUST_EXIST = 2, RGT_TUNEDB_OWN_PLACE = 4 };
+enum { RGT_TUNEDB_READ_ONLY = 1, RGT_TUNEDB_MUST_EXIST = 2, RGT_TUNEDB_OWN_PLACE = 4, RGT_TUNEDB_SITE = 8 };
 
 /* rgt__tunedb_open -- path NULL or ":memory:": in memory. Makes file (0600) and folder (0700), migrates an older schema in one
  * transaction after a backup. Local file systems use WAL, others (statfs) a rollback journal.
@@ -20,8 +20,10 @@ enum { RGT_TUNEDB_READ_ONLY = 1, RGT_TUNEDB_MUST_EXIST = 2, RGT_TUNEDB_OWN_PLACE
  * salvaged into it). A file with nothing of a database in it is somebody's own, named by mistake: it is refused and left as it
  * is, unless RGT_TUNEDB_OWN_PLACE says that the path is one where only we keep files. A newer schema, or one that cannot be
  * written, opens read-only: rgt__tunedb_notice says so. Damage that only a later call meets is treated the same way within that
- * call, and so is a file that was deleted or replaced. With RGT_TUNEDB_READ_ONLY nothing is moved or made. Another program's
- * database is refused, never moved. RGT_EDB: path and reason. RGT_ENOMEM. RGT_EINVAL: out is NULL. */
+ * call, and so is a file that was deleted or replaced. With RGT_TUNEDB_READ_ONLY nothing is moved or made. RGT_TUNEDB_SITE says
+ * that the file is somebody else's: it is read only, no journal is made beside it, an older schema is read as it is, a newer
+ * one and damage are refused. Another program's database is refused, never moved. RGT_EDB: path and reason. RGT_ENOMEM.
+ * RGT_EINVAL: out is NULL. */
 rgt_status rgt__tunedb_open(const char *path, unsigned flags, rgt__tunedb **out, rgt__error *err);
 void rgt__tunedb_close(rgt__tunedb *db);
 const char *rgt__tunedb_path(const rgt__tunedb *db);   /* ":memory:" if none */
@@ -46,6 +48,12 @@ typedef struct rgt__tunedb_place { /* where and how it was timed: what makes rat
   const char *device_class;
   const char *policy; /* "warm:stream:threads=2" */
 } rgt__tunedb_place;
+
+typedef struct rgt__tunedb_variant {
+  const char *family;
+  int revision;
+  const char *params; /* canonical, "" if none */
+} rgt__tunedb_variant;
 
 typedef struct rgt__tunedb_run { /* one search of one signature on one device by one process */
   rgt__digest id;                /* random; set by rgt__tunedb_run_new */
@@ -106,7 +114,7 @@ typedef struct rgt__tunedb_standing { /* one variant's place among the trials; t
   char family[64], params[192], numeric_class[64];
   int revision, rank, is_default;
   rgt__digest template_digest, code;
-  char toolchain[256];                              /* of its newest run */
+  char toolchain[256], driver[256];                 /* of its newest run */
   int64_t time_ps, low_ps, high_ps, default_ps;     /* of its newest run */
   int64_t ratio_ppm, ratio_low_ppm, ratio_high_ppm; /* median over runs; the interval of the newest */
   double error_share;
@@ -116,6 +124,8 @@ typedef struct rgt__tunedb_standing { /* one variant's place among the trials; t
 
 typedef struct rgt__tunedb_winner {
   char signature[256], device_class[256], policy[128];
+  char skew[64];   /* of that signature */
+  double distance; /* from rgt__tunedb_nearest: octaves */
   rgt__tunedb_standing winner, runner_up;
   int has_runner_up;
   int exact;    /* 0: from rgt__tunedb_nearest */
