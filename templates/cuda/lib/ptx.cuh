@@ -142,3 +142,13 @@ template <int SM> DEV u32 bf16x2_of_f32(float low, float high) {
     return (u32)bf16_of_f32<SM>(low) | (u32)bf16_of_f32<SM>(high) << 16;
   }
 }
+template <int SM> DEV u32 bf16x2_cut(float low, float high) { /* towards 0; NaN stays NaN */
+  if constexpr (SM >= 80) {
+    u32 w;
+    asm("cvt.rz.bf16x2.f32 %0, %1, %2;" : "=r"(w) : "f"(high), "f"(low));
+    return w;
+  } else {
+    const u32 l = bits_of_f32(low), h = bits_of_f32(high);
+    return ((l & 0x7fffffffu) > 0x7f800000u ? 0x7fffu : l >> 16) | ((h & 0x7fffffffu) > 0x7f800000u ? 0x7fff0000u : h & 0xffff0000u);
+  }
+}
