@@ -1,10 +1,14 @@
 /* accept.c -- what may be stored: nothing that a later reader would stumble over. */
 #include "tunedb/accept.h"
 
+#include "tunedb/clean.h"
+
 #include <math.h>
 #include <string.h>
 
-#define RATIO_MAX_PPM ((int64_t)1000000000000) /* a million times the default: beyond any use, and far from overflow */
+#define RATIO_MAX_PPM ((int64_t)1000000000000)     /* a million times the default: beyond any use, and far from overflow */
+#define TIME_MAX_PS ((int64_t)1000000000000000000) /* eleven days a call */
+#define UTC_MAX_S ((int64_t)253402300799)          /* the last second of the year 9999 */
 
 /* Lengths are those of the buffers of rgt__tunedb_winner and rgt__tunedb_standing, so that what is found is never cut. */
 static rgt_status check_text(const char *what, const char *text, size_t max, int may_be_empty, rgt__error *err) {
@@ -12,6 +16,8 @@ static rgt_status check_text(const char *what, const char *text, size_t max, int
   size_t n = strlen(text);
   if (n == 0 && !may_be_empty) return rgt__error_set(err, RGT_EINVAL, "tuned database: %s is empty", what);
   if (n >= max) return rgt__error_set(err, RGT_EINVAL, "tuned database: %s has %zu bytes, at most %zu fit", what, n, max - 1);
+  if (!rgt__clean_is(text))
+    return rgt__error_set(err, RGT_EINVAL, "tuned database: %s holds control characters or is no UTF-8", what);
   return RGT_OK;
 }
 
@@ -60,26 +66,20 @@ rgt_status rgt__accept_place(const rgt__tunedb_place *place, rgt__error *err) {
   return check_text("policy", place->policy, sizeof((rgt__tunedb_winner *)0)->policy, 0, err);
 }
 
-/* A free text longer than its room is cut, between two characters of UTF-8. */
-static const char *cut_text(const char *text, char room[RGT_FREE_TEXT_MAX]) {
-  size_t n = strnlen(text, RGT_FREE_TEXT_MAX);
-  if (n < RGT_FREE_TEXT_MAX) return text;
-  n = RGT_FREE_TEXT_MAX - 1;
-  while (n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80) n--;
-  memcpy(room, text, n);
-  room[n] = 0;
-  return room;
+static int64_t clamp(int64_t v, int64_t low, int64_t high) {
+  return v < low ? low : v > high ? high : v;
 }
 
 rgt_status rgt__accept_run(const rgt__tunedb_run *run, rgt__accepted_run *out, rgt__error *err) {
   if (!run) return rgt__error_set(err, RGT_EINVAL, "tuned database: no run");
   rgt_status s = check_text("run's toolchain", run->toolchain, sizeof((rgt__tunedb_standing *)0)->toolchain, 1, err);
   if (!s) s = check_text("run's driver", run->driver, RGT_FREE_TEXT_MAX, 1, err);
-  if (!s) s = check_text("run's conditions", run->conditions, SIZE_MAX, 1, err);
+  if (!s && !run->conditions) s = rgt__error_set(err, RGT_EINVAL, "tuned database: run's conditions is NULL; give a text");
   if (!s) s = check_text("run's version", run->version, RGT_FREE_TEXT_MAX, 1, err);
   if (s) return s;
   out->run = *run;
-  out->run.conditions = cut_text(run->conditions, out->conditions);
+  out->run.conditions = rgt__clean_text(run->conditions, out->conditions, sizeof out->conditions);
+  out->run.started_utc_s = clamp(run->started_utc_s, 0, UTC_MAX_S);
   return RGT_OK;
 }
 
@@ -116,6 +116,8 @@ static rgt_status canonical_numbers(rgt__tunedb_trial *t, rgt__error *err) {
   if (t->outcome == RGT_TRIAL_OK) {
     rgt_status s = check_times(t, err);
     if (s) return s;
+    int64_t *const times[] = {&t->time_ps, &t->low_ps, &t->high_ps, &t->default_ps};
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) *times[i] = clamp(*times[i], 0, TIME_MAX_PS);
   } else {
     t->time_ps = t->low_ps = t->high_ps = t->default_ps = 0;
     t->ratio_ppm = t->ratio_low_ppm = t->ratio_high_ppm = 0;
@@ -139,10 +141,10 @@ rgt_status rgt__accept_trial(const rgt__tunedb_trial *trial, rgt__accepted_trial
   if (!s) s = check_text("trial's params", trial->params, sizeof((rgt__tunedb_standing *)0)->params, 1, err);
   if (!s)
     s = check_text("trial's numeric class", trial->numeric_class, sizeof((rgt__tunedb_standing *)0)->numeric_class, 1, err);
-  if (!s) s = check_text("trial's reason", trial->reason, SIZE_MAX, 1, err);
+  if (!s && !trial->reason) s = rgt__error_set(err, RGT_EINVAL, "tuned database: trial's reason is NULL; give a text");
   if (!s) s = check_range("trial's outcome", (int64_t)trial->outcome, 0, RGT_N_OUTCOMES - 1, err);
   if (s) return s;
   out->trial = *trial;
-  out->trial.reason = cut_text(trial->reason, out->reason);
+  out->trial.reason = rgt__clean_text(trial->reason, out->reason, sizeof out->reason);
   return canonical_numbers(&out->trial, err);
 }

@@ -20,8 +20,9 @@ typedef struct rgt__accepted_trial {
   char reason[RGT_FREE_TEXT_MAX];
 } rgt__accepted_trial;
 
-/* The canonical form, whose digest is the key: flags 0 or 1, no -0 and no NaN, times only where the outcome is ok, free texts
- * cut at RGT_FREE_TEXT_MAX. The result points into itself: do not copy it. */
+/* The canonical form, whose digest is the key: flags 0 or 1, no -0 and no NaN, times only where the outcome is ok and not
+ * beyond eleven days, dates from 1970 to 9999, free texts clean (clean.h) and cut at RGT_FREE_TEXT_MAX. The form of a canonical
+ * form is itself. The result points into itself: do not copy it. */
 rgt_status rgt__accept_run(const rgt__tunedb_run *run, rgt__accepted_run *out, rgt__error *err);
 rgt_status rgt__accept_trial(const rgt__tunedb_trial *trial, rgt__accepted_trial *out, rgt__error *err);
 

@@ -30,6 +30,7 @@ struct rgt__tunedb {
   unsigned flags; /* as given */
   int in_memory;
   int read_only;
+  int is_foreign; /* somebody else's, read once: never moved aside */
   int damaged;    /* a statement met damage, or the file was moved away under us: rgt__open_again may help */
   int suspect;    /* check the whole file when it is opened next, however large */
   int locks_fail; /* SQLite tried for ten seconds to lock the file's journal: it is not asked again */

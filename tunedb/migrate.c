@@ -48,14 +48,19 @@ static rgt_status run_step(rgt__tunedb *db, const rgt__migrate_step *step, rgt__
   return !status && step->run ? step->run(db, err) : status;
 }
 
+rgt_status rgt__migrate_schema(rgt__tunedb *db, int version, rgt__error *err) {
+  rgt_status status = rgt__migrate_exec(db, rgt__tunedb_schema, "making the schema", err);
+  for (int i = 0; i < N_STEPS && own_steps[i].to <= version && !status; i++) status = run_step(db, &own_steps[i], err);
+  return status;
+}
+
 rgt_status rgt__migrate_create(rgt__tunedb *db, rgt__error *err) {
   int64_t version = 0;
   rgt_status status = rgt__statement_begin(db, RGT_SQL_BEGIN_IMMEDIATE, err);
   if (status) return status;
   status = rgt__migrate_number(db, "PRAGMA user_version", &version, err);
   if (!status && version == 0) {
-    status = rgt__migrate_exec(db, rgt__tunedb_schema, "making the schema", err);
-    for (int i = 0; i < N_STEPS && !status; i++) status = run_step(db, &own_steps[i], err);
+    status = rgt__migrate_schema(db, RGT_TUNEDB_VERSION, err);
     if (!status) status = set_version(db, RGT_TUNEDB_VERSION, err);
   }
   return rgt__statement_end(db, status, err);

@@ -10,6 +10,9 @@ typedef struct rgt__migrate_step {
   rgt_status (*run)(rgt__tunedb *db, rgt__error *err); /* then this, e.g. to compute keys anew; NULL: none */
 } rgt__migrate_step;
 
+/* rgt__migrate_schema -- the tables of `version` in an empty database, without its numbers. Within the caller's transaction or
+ * none. */
+rgt_status rgt__migrate_schema(rgt__tunedb *db, int version, rgt__error *err);
 /* rgt__migrate_create -- the schema in an empty file; does nothing if another process made it meanwhile. */
 rgt_status rgt__migrate_create(rgt__tunedb *db, rgt__error *err);
 /* rgt__migrate_up -- from the file's version to `version` by `steps`, in one transaction, after a backup of the file as it is

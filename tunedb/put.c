@@ -34,7 +34,8 @@ static rgt_status put_signature(rgt__tunedb *db, const rgt__tunedb_signature *si
   return status ? status : rgt__statement_run(db, s, err);
 }
 
-rgt_status rgt__put_place(rgt__tunedb *db, const rgt__tunedb_place *place, const rgt__digest *key, rgt__error *err) {
+rgt_status rgt__put_place(rgt__tunedb *db, const rgt__tunedb_place *place, const char *clock, const rgt__digest *key,
+                          rgt__error *err) {
   sqlite3_stmt *s = NULL;
   rgt_status status = rgt__statement_get(db, RGT_SQL_PUT_PLACE, &s, err);
   if (status) return status;
@@ -42,19 +43,19 @@ rgt_status rgt__put_place(rgt__tunedb *db, const rgt__tunedb_place *place, const
   rgt__bind_digest(&b, key);
   rgt__bind_text(&b, place->device_class);
   rgt__bind_text(&b, place->policy);
-  rgt__bind_text(&b, RGT_CLOCK_MEASURED);
+  rgt__bind_text(&b, clock);
   status = rgt__bind_end(db, &b, err);
   return status ? status : rgt__statement_run(db, s, err);
 }
 
 rgt_status rgt__put_scene(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__digest *signature,
-                          const rgt__tunedb_place *place, const rgt__digest *place_key, rgt__error *err) {
+                          const rgt__tunedb_place *place, const char *clock, const rgt__digest *place_key, rgt__error *err) {
   rgt_status status = put_signature(db, sig, signature, err);
-  return status ? status : rgt__put_place(db, place, place_key, err);
+  return status ? status : rgt__put_place(db, place, clock, place_key, err);
 }
 
-static rgt_status put_run(rgt__tunedb *db, const rgt__tunedb_run *run, const rgt__digest *key, const rgt__digest *signature,
-                          const rgt__digest *place, rgt__error *err) {
+rgt_status rgt__put_run(rgt__tunedb *db, const rgt__tunedb_run *run, const rgt__digest *key, const rgt__digest *signature,
+                        const rgt__digest *place, rgt__error *err) {
   sqlite3_stmt *s = NULL;
   rgt_status status = rgt__statement_get(db, RGT_SQL_PUT_RUN, &s, err);
   if (status) return status;
@@ -86,18 +87,15 @@ rgt_status rgt__put_variant(rgt__tunedb *db, const rgt__tunedb_variant *v, rgt__
   return status ? status : rgt__statement_run(db, s, err);
 }
 
-/* Adds 1 to *n_new if the trial was not there. t is canonical (accept.h). */
-static rgt_status put_trial(rgt__tunedb *db, const rgt__tunedb_trial *t, const rgt__digest *run, int *n_new, rgt__error *err) {
-  rgt__digest variant, key;
+rgt_status rgt__put_trial(rgt__tunedb *db, const rgt__tunedb_trial *t, const rgt__digest *run, const rgt__digest *variant,
+                          const rgt__digest *key, rgt__error *err) {
   sqlite3_stmt *s = NULL;
-  rgt_status status = rgt__put_variant(db, &(rgt__tunedb_variant){t->family, t->revision, t->params}, &variant, err);
-  rgt__keys_trial(t, run, &variant, &key);
-  if (!status) status = rgt__statement_get(db, RGT_SQL_PUT_TRIAL, &s, err);
+  rgt_status status = rgt__statement_get(db, RGT_SQL_PUT_TRIAL, &s, err);
   if (status) return status;
   rgt__binder b = {.s = s};
   rgt__bind_digest(&b, run);
-  rgt__bind_digest(&b, &key);
-  rgt__bind_digest(&b, &variant);
+  rgt__bind_digest(&b, key);
+  rgt__bind_digest(&b, variant);
   rgt__bind_int(&b, t->rank);
   rgt__bind_int(&b, t->is_default);
   rgt__bind_digest(&b, &t->template_digest);
@@ -112,7 +110,15 @@ static rgt_status put_trial(rgt__tunedb *db, const rgt__tunedb_trial *t, const r
   for (size_t i = 0; i < sizeof reals / sizeof reals[0]; i++) rgt__bind_double(&b, reals[i]);
   rgt__bind_text(&b, t->numeric_class);
   status = rgt__bind_end(db, &b, err);
-  if (!status) status = rgt__statement_run(db, s, err);
+  return status ? status : rgt__statement_run(db, s, err);
+}
+
+/* Adds 1 to *n_new if the trial was not there. t is canonical (accept.h). */
+static rgt_status put_one(rgt__tunedb *db, const rgt__tunedb_trial *t, const rgt__digest *run, int *n_new, rgt__error *err) {
+  rgt__digest variant, key;
+  rgt_status status = rgt__put_variant(db, &(rgt__tunedb_variant){t->family, t->revision, t->params}, &variant, err);
+  rgt__keys_trial(t, run, &variant, &key);
+  if (!status) status = rgt__put_trial(db, t, run, &variant, &key, err);
   if (!status) *n_new += sqlite3_changes(db->sql);
   return status;
 }
@@ -143,12 +149,12 @@ static rgt_status put_once(rgt__tunedb *db, const rgt__tunedb_run *run, const rg
   rgt_status status = rgt__statement_begin(db, RGT_SQL_BEGIN_IMMEDIATE, err);
   if (status) return status;
   int n_new = 0;
-  status = rgt__put_scene(db, sig, &signature, place, &place_key, err);
-  if (!status) status = put_run(db, run, &run_key, &signature, &place_key, err);
+  status = rgt__put_scene(db, sig, &signature, place, RGT_CLOCK_MEASURED, &place_key, err);
+  if (!status) status = rgt__put_run(db, run, &run_key, &signature, &place_key, err);
   for (int i = 0; i < n && !status; i++) {
     rgt__accepted_trial accepted;
     status = rgt__accept_trial(&trials[i], &accepted, err);
-    if (!status) status = put_trial(db, &accepted.trial, &run_key, &n_new, err);
+    if (!status) status = put_one(db, &accepted.trial, &run_key, &n_new, err);
   }
   if (!status && n_new > 0) status = rgt__derive_store(db, &signature, &place_key, err);
   return rgt__statement_end(db, status, err);
@@ -175,7 +181,7 @@ static rgt_status miss_once(rgt__tunedb *db, const rgt__tunedb_signature *sig, c
   rgt_status status = rgt__statement_begin(db, RGT_SQL_BEGIN_IMMEDIATE, NULL);
   if (status) return status;
   sqlite3_stmt *s = NULL;
-  status = rgt__put_scene(db, sig, &signature, place, &place_key, NULL);
+  status = rgt__put_scene(db, sig, &signature, place, RGT_CLOCK_MEASURED, &place_key, NULL);
   if (!status) status = rgt__bind_scene(db, RGT_SQL_PUT_MISS, &signature, &place_key, &s, NULL);
   if (!status) {
     rgt__binder b = {.s = s, .column = 2};

@@ -74,6 +74,9 @@
   X(RGT_SQL_ALL_RUNS_BACKWARDS, "SELECT " RGT_SQL_RUN_COLUMNS ", r.signature, r.place FROM run r ORDER BY r.key DESC")         \
   X(RGT_SQL_ONE_SIGNATURE, "SELECT " RGT_SQL_SIGNATURE_COLUMNS "FROM signature g WHERE g.key = ?")                             \
   X(RGT_SQL_ONE_PLACE, "SELECT key, device_class, policy, clock FROM place WHERE key = ?")                                     \
+  X(RGT_SQL_COPIED_TRIALS,                                                                                                     \
+    "SELECT t.run, " RGT_SQL_TRIAL_COLUMNS "FROM trial t LEFT JOIN variant v ON v.key = t.variant ORDER BY t.run, t.key")      \
+  X(RGT_SQL_PUT_ORIGIN, "INSERT INTO origin VALUES (?,?,?) ON CONFLICT (run) DO NOTHING")                                      \
   X(RGT_SQL_DROP_STANDINGS, "DELETE FROM standing")                                                                            \
   X(RGT_SQL_DROP_WINNERS, "DELETE FROM winner")                                                                                \
   X(RGT_SQL_CONDITIONS,                                                                                                        \
@@ -108,6 +111,8 @@
     "SELECT variant, template_digest, toolchain, driver, outcome FROM checked WHERE subject = ? AND place = ?")                \
   X(RGT_SQL_QUICK_CHECK, "PRAGMA quick_check(1)")                                                                              \
   X(RGT_SQL_FOREIGN_KEY_CHECK, "PRAGMA foreign_key_check")                                                                     \
+  X(RGT_SQL_TRIAL_KEYS, "SELECT run, key FROM trial ORDER BY run, key")                                                        \
+  X(RGT_SQL_SCHEMA, "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name")                                 \
   X(RGT_SQL_UNKNOWN_OBJECTS, "SELECT type, name FROM sqlite_schema WHERE type NOT IN ('table', 'index') ORDER BY name LIMIT "  \
                              "1")
 

@@ -12,7 +12,8 @@ static const char *const texts[RGT_N_SQL] = {
 };
 
 /* What to do about it: the half of the line that SQLite does not know. */
-static const char *advice(int primary_code) {
+static const char *advice(const rgt__tunedb *db, int primary_code) {
+  if (db->is_foreign) return "the file is damaged, or made to mislead; nothing was taken from it";
   switch (primary_code) {
   case SQLITE_FULL:
     return "the disk is full; make room, what was stored before is kept";
@@ -65,7 +66,7 @@ rgt_status rgt__statement_fail(rgt__tunedb *db, const char *what, rgt__error *er
       code == SQLITE_READONLY_DBMOVED || (primary == SQLITE_IOERR && rgt__open_was_moved(db)))
     db->damaged = 1;
   if (primary == SQLITE_NOMEM) return rgt__error_set(err, RGT_ENOMEM, "%s: %s: out of memory", db->path, what);
-  const char *hint = advice(primary);
+  const char *hint = advice(db, primary);
   return rgt__error_set(err, RGT_EDB, "%s: %s: %s%s%s", db->path, what, text, hint ? "; " : "", hint ? hint : "");
 }
 

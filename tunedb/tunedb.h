@@ -92,7 +92,8 @@ rgt_status rgt__tunedb_run_new(rgt__tunedb_run *run, rgt__error *err);
 
 /* rgt__tunedb_put -- one batch in one short immediate transaction (busy timeout with jitter): run, signature, place and trials,
  * and the derived winners of that signature and place. All or nothing. Repeating a trial changes nothing. One run id may be
- * used for several signatures. Times of trials that are not ok are stored as 0; reason and conditions are cut at 1,023 bytes.
+ * used for several signatures. Times of trials that are not ok are stored as 0; reason and conditions lose control characters
+ * and the folders of paths, and are cut at 1,023 bytes.
  * RGT_EINVAL (a NULL or too long text, a time or ratio that is none: which trial, which field, what would be right),
  * RGT_EDB (path, what failed, what to do: disk full, read-only, locked), RGT_ENOMEM. */
 rgt_status rgt__tunedb_put(rgt__tunedb *db, const rgt__tunedb_run *run, const rgt__tunedb_signature *sig,
@@ -182,6 +183,39 @@ rgt_status rgt__tunedb_misses(rgt__tunedb *db, rgt__tunedb_missed_fn fn, void *u
 /* rgt__tunedb_list -- every signature and place with a winner, by text; fn as above. */
 typedef int (*rgt__tunedb_winner_fn)(void *user, const rgt__tunedb_winner *winner);
 rgt_status rgt__tunedb_list(rgt__tunedb *db, rgt__tunedb_winner_fn fn, void *user, rgt__error *err);
+
+/* ---- from file to file: export, import, merge --------------------------------------------------------------- */
+
+typedef struct rgt__tunedb_merged {
+  int64_t n_runs_new, n_runs_known;     /* of runs with trials that could be taken */
+  int64_t n_trials_new, n_trials_known; /* known: stored before */
+  int64_t n_runs_dropped, n_trials_dropped;
+  /* why trials were dropped, theirs or of what they refer to: the fields give another key; a field is none that may be stored;
+   * a row that is referred to is not there */
+  int64_t n_wrong_key, n_out_of_range, n_orphans;
+  int64_t n_scenes; /* signatures and places whose winners were derived anew */
+} rgt__tunedb_merged;
+
+/* rgt__tunedb_merge -- takes every trial of other tuned databases in: a union, winners derived anew, so that any order,
+ * repetition and grouping end alike. All or nothing, in one transaction. The files are foreign: opened for reading alone,
+ * checked whole, refused where their schema is not one of ours; rows whose key is not that of their fields are dropped and
+ * counted. Runs that got trials are noted with the path they came by. RGT_EDB (which file, what is wrong with it; nothing was
+ * changed), RGT_EINVAL (no path; the database itself), RGT_ENOMEM. */
+rgt_status rgt__tunedb_merge(rgt__tunedb *db, const char *const *paths, int n, rgt__tunedb_merged *out, rgt__error *err);
+
+typedef struct rgt__tunedb_exported {
+  rgt__tunedb_merged copied; /* what is in the file: n_runs_new, n_trials_new; what was dropped as on import */
+  rgt__digest digest;        /* of the set of trials, whatever the file's form: equal sets, equal digests */
+  int64_t n_bytes;
+} rgt__tunedb_exported;
+
+/* rgt__tunedb_export -- every trial, and what follows from them, into a file of its own, made under another name, synced and
+ * then renamed: a database that a read-only folder can serve (no WAL). Not in it: misses, pins, bans, origins, checks, claims,
+ * history, paths. Equal sets of trials give equal bytes, with one version of SQLite (which writes its number into the file).
+ * path is made with the caller's umask; a tuned database or an empty file that lies there is replaced, anything else refused.
+ * RGT_EDB, RGT_EIO (path: why it cannot be written), RGT_EINVAL (no path; the database itself), RGT_ENOMEM. */
+rgt_status rgt__tunedb_export(rgt__tunedb *db, const char *path, rgt__tunedb_exported *out, rgt__error *err);
+
 rgt_status rgt__tunedb_check(rgt__tunedb *db,
                              rgt__error *err); /* quick_check, foreign keys, every key recomputed, winners as derived */
 rgt_status rgt__tunedb_rebuild(rgt__tunedb *db, rgt__error *err); /* winners from trials */

@@ -42,8 +42,8 @@ static rgt_status put_once(rgt__tunedb *db, const rgt__tunedb_wish *w, int is_pi
   rgt_status status = rgt__statement_begin(db, RGT_SQL_BEGIN_IMMEDIATE, err);
   if (status) return status;
   if (is_pin) rgt__keys_signature(&w->signature, &signature);
-  status = is_pin ? rgt__put_scene(db, &w->signature, &signature, &place, &place_key, err)
-                  : rgt__put_place(db, &place, &place_key, err);
+  status = is_pin ? rgt__put_scene(db, &w->signature, &signature, &place, RGT_CLOCK_MEASURED, &place_key, err)
+                  : rgt__put_place(db, &place, RGT_CLOCK_MEASURED, &place_key, err);
   if (!status) status = rgt__put_variant(db, &w->variant, &variant, err);
   if (!status) status = rgt__statement_get(db, is_pin ? RGT_SQL_PUT_PIN : RGT_SQL_PUT_BAN, &s, err);
   if (!status) {

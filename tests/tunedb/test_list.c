@@ -82,9 +82,9 @@ static void test_fields_come_back(void **state) {
   wanted.revision = -7;
   wanted.rank = 2147483647;
   wanted.final = 1;
-  wanted.time_ps = INT64_MAX;
+  wanted.time_ps = 1000000000000000000;
   wanted.low_ps = 1;
-  wanted.high_ps = INT64_MAX;
+  wanted.high_ps = 1000000000000000000;
   wanted.default_ps = 77;
   wanted.ratio_low_ppm = 121;
   wanted.ratio_high_ppm = 1000000000000;
