@@ -9,23 +9,16 @@
 //% include("cuda/lib/act.cuh")
 //% include("cuda/lib/rows.cuh")
 //% include("cuda/lib/layer.cuh")
-//% include("cuda/lib/plan_ballot.cuh")
 //% include("cuda/lib/pad8_shape.cuh")
+//% if p.plan == 1 then
+enum : int { PLAN_TILE = TILE_ROWS };
+//% include("cuda/lib/plan.cuh")
+//% else
+//% include("cuda/lib/plan_ballot.cuh")
+//% end
 //% include("cuda/lib/pad8_product.cuh")
 //% include("cuda/lib/pad8_load.cuh")
 //% include("cuda/lib/pad8_tokens_n.cuh")
-
-/* Rows without a group. */
-DEV void zero_tile(const rgt_kargs &k, const tile &at) {
-  if (adds(k)) return;
-#pragma unroll 1
-  for (int r = sharer(); r < at.n; r += SHARERS) {
-    elem *to = y_of(k, (i64)__shfl_sync(0xffffffffu, at.row, r));
-#pragma unroll 1
-    for (int c = lane_id(); c < N_OUT; c += 32) store(to + c, 0.0f);
-    __syncwarp();
-  }
-}
 
 /* Whether an address and the strides from it are multiples of what a load of a line of D takes. */
 template <int D> DEV bool allows(const void *p, i64 ld, i64 stride) {
@@ -47,11 +40,8 @@ DEV bool all_allow(const rgt_kargs &k, i64 group) {
   return wide;
 }
 
+/* A tile that has a group. */
 DEV void do_tile(const rgt_kargs &k, const tile &at, unsigned char *shared) {
-  if (at.group < 0) {
-    zero_tile(k, at);
-    return;
-  }
   if constexpr (PROMISED) {
     tile_body<true>(k, at, shared);
   } else {
@@ -64,8 +54,34 @@ DEV void do_tile(const rgt_kargs &k, const tile &at, unsigned char *shared) {
 
 extern __shared__ __align__(16) unsigned char shared_bytes[];
 
-/* Without a plan: a bucket (a group, or the rows that have none) for each slot, or several slots for one where there are many.
- */
+//% if p.plan == 1 then
+/* The plan's tiles, a slot each; neighbouring ones, which are of one group mostly, side by side. */
+ENTRY __launch_bounds__(WARPS * 32, 1) KERNEL(pad8)(const __grid_constant__ rgt_kargs k, void *workspace) {
+  const int slot = SHARERS > 1 ? 0 : (int)threadIdx.x >> 5;
+  const u32 n_tiles = plan_n_tiles(k, workspace);
+  unsigned char *shared = shared_bytes + slot * SLOT_BYTES;
+#pragma unroll 1
+  for (u32 i = blockIdx.x * SLOTS + slot; i < n_tiles; i += gridDim.x * SLOTS) {
+    const plan_tile t = plan_tile_at(k, workspace, i);
+    const int lane = lane_id();
+    do_tile(k, {t.group, t.n, (u32)plan_row(k, workspace, t.first + (lane < t.n ? lane : t.n - 1))}, shared);
+  }
+}
+//% else
+
+/* Rows without a group. */
+DEV void zero_tile(const rgt_kargs &k, const tile &at) {
+  if (adds(k)) return;
+#pragma unroll 1
+  for (int r = sharer(); r < at.n; r += SHARERS) {
+    elem *to = y_of(k, (i64)__shfl_sync(0xffffffffu, at.row, r));
+#pragma unroll 1
+    for (int c = lane_id(); c < N_OUT; c += 32) store(to + c, 0.0f);
+    __syncwarp();
+  }
+}
+
+/* Without a plan: a bucket (a group, or the rows that have none) for each slot, or several for one where there are many. */
 ENTRY __launch_bounds__(WARPS * 32, 1) KERNEL(pad8)(const __grid_constant__ rgt_kargs k, void *) {
   __shared__ ballot_room<TILE_ROWS> rooms[WARPS];
   const int warp = (int)threadIdx.x >> 5, slot = SHARERS > 1 ? 0 : warp;
@@ -77,7 +93,11 @@ ENTRY __launch_bounds__(WARPS * 32, 1) KERNEL(pad8)(const __grid_constant__ rgt_
     const int part = (int)(i / buckets);
     const i64 bucket = i - part * buckets;
     ballot_tiles<TILE_ROWS>(k, rooms[warp], bucket, part, parts, part == 0 && sharer() == 0, [&](i64 group, int n, u32 row) {
-      do_tile(k, tile{group, n, row}, shared);
+      if (group >= 0)
+        do_tile(k, {group, n, row}, shared);
+      else
+        zero_tile(k, {group, n, row});
     });
   }
 }
+//% end

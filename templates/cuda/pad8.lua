@@ -1,5 +1,6 @@
 -- pad8.lua -- tiles of 8 rows of one group on tensor cores: rows, k and outputs are padded on the chip, and nowhere else.
 local act_error = shared "lib/act_error.lua"
+local plan = shared "lib/plan.lua"
 local pad8 = shared "lib/pad8.lua"
 local ceil_div, sizes = pad8.ceil_div, pad8.sizes
 
@@ -22,7 +23,7 @@ return family {
     { "hidden_shared", { 0, 1 }, default = 0, about = "0: hidden values go from registers to registers; 1: through shared memory" },
     { "hidden_parts", { 1, 2 }, default = 1, about = "2: a hidden value is a high and a low part of the storage type" },
     { "stage_x", { 0 }, default = 0, about = "1: a tile's x goes through shared memory" },
-    { "plan", { 0 }, default = 0, about = "0: every tile's warps look through the index; 1: rows are sorted first" },
+    { "plan", { 0, 1 }, default = 0, about = "0: every tile's warps look through the index; 1: rows are sorted first" },
   },
   constraints = {
     { "tensor cores that take bf16", function(op, p, device) return device.sm >= 80 end },
@@ -30,6 +31,18 @@ return family {
       return op.kind == "mlp" or (p.hidden_shared == 0 and p.hidden_parts == 1)
     end },
     { "one warp shares with none", function(op, p) return p.share == 0 or p.warps > 1 end },
+    { "sharers without work", function(op, p)
+      return p.share == 0 or p.warps < 2 * math.max(sizes(op, p).hidden_chunks, sizes(op, p).out_chunks)
+    end },
+    { "block sizes worth trying", function(op, p) return p.share == 1 or p.warps == 1 or p.warps == 4 end },
+    { "x is staged, and hidden values are, for those who share", function(op, p)
+      local s = sizes(op, p)
+      return p.share == 1 or (p.stage_x == 0 and (p.hidden_shared == 0 or s.hidden_chunks * s.out_chunks > 64))
+    end },
+    { "hidden values in two parts, in a few forms", function(op, p)
+      return p.hidden_parts == 1 or (p.run == 4 and p.stage_x == 0 and (p.warps == 1 or (p.warps == 4 and p.share == 1)))
+    end },
+    { "without a plan there are few rows", function(op, p) return p.plan == 1 or p.sub_tiles < 4 end },
     { "padding of k and outputs to 16", function(op, p)
       return pads_no_more(op.n_in, p) and pads_no_more(op.n_hidden, p) and pads_no_more(op.n_out, p)
     end },
@@ -60,18 +73,23 @@ return family {
       bytes = "elem_bytes * (rows * (n_in + n_out) + min(rows, groups) * n_hidden * (n_in + n_out))",
     }
   end,
-  valid = "rows <= 1048576 and groups <= 1048576 and rows * (groups + 1) <= 33554432",
-  workspace = "0",
+  valid = function(op, p)
+    if p.plan == 1 then return plan.valid() end
+    return "rows <= 1048576 and groups <= 1048576 and rows * (groups + 1) <= 33554432"
+  end,
+  workspace = function(op, p) return p.plan == 1 and plan.workspace(op, 8 * p.sub_tiles) or "0" end,
   steps = function(op, p)
     local s = sizes(op, p)
-    local parts = string.format("min(8, max(1, rows / ((groups + 1) * %d)))", s.tile_rows)
-    return {
-      {
-        kernel = "pad8",
-        grid = string.format("ceil_div((groups + 1) * %s, %d)", parts, s.slots),
-        block = tostring(32 * p.warps),
-        shared = tostring(s.shared_bytes),
-      },
-    }
+    local steps, tiles = {}, nil
+    if p.plan == 1 then
+      steps = plan.steps(op)
+      tiles = string.format("min(ceil_div(%s, %d), sm_count * occupancy * 4)", plan.max_tiles(s.tile_rows), s.slots)
+    else
+      local parts = string.format("min(8, max(1, rows / ((groups + 1) * %d)))", s.tile_rows)
+      tiles = string.format("ceil_div((groups + 1) * %s, %d)", parts, s.slots)
+    end
+    steps[#steps + 1] =
+      { kernel = "pad8", grid = tiles, block = tostring(32 * p.warps), shared = tostring(s.shared_bytes) }
+    return steps
   end,
 }

@@ -119,9 +119,10 @@ template <int LAYER, int V> struct operand {
   }
 };
 
-/* The B operand, from where x lies: one row of x a column. */
-template <int V> struct x_direct {
-  enum : int { UNROLL = 4 };
+/* The B operand, from where x lies: one row of x a column. Where addresses do not allow wide loads, there are many narrow ones, and
+ * the text stays short by unrolling nothing. */
+template <bool WIDE> struct x_direct {
+  enum : int { UNROLL = WIDE ? 4 : 1, V = load_piece<WIDE, N_IN>::value };
   const elem *p[SUB_TILES];
 
   __device__ __forceinline__ void open(const rgt_kargs &k, const tile &at) {
@@ -141,7 +142,7 @@ struct x_kept {
   enum : int { CHUNKS = shape<1>::K_CHUNKS, UNROLL = CHUNKS };
   frag_b b[CHUNKS][SUB_TILES][STEPS];
 
-  template <int V> __device__ __forceinline__ void open(const x_direct<V> &x) {
+  template <bool WIDE> __device__ __forceinline__ void open(const x_direct<WIDE> &x) {
 #pragma unroll
     for (int n = 0; n < SUB_TILES; n++) {
 #pragma unroll

@@ -292,10 +292,9 @@ template <bool WIDE, class X> DEV void layers(const rgt_kargs &k, const tile &at
 
 /* Both layers for a tile that has a group; WIDE: all addresses allow the widest loads. */
 template <bool WIDE> DEV void tile_body(const rgt_kargs &k, const tile &at, unsigned char *shared) {
-  enum : int { V = load_piece<WIDE, N_IN>::value };
-  x_direct<V> x;
+  x_direct<WIDE> x;
   x.open(k, at);
-  if constexpr (X_KEPT) {
+  if constexpr (X_KEPT && WIDE) {
     x_kept kept;
     kept.open(x);
     layers<WIDE>(k, at, shared, kept);
