@@ -6,6 +6,7 @@
 //% include("cuda/lib/ptx.cuh")
 //% include("cuda/lib/mma.cuh")
 //% include("cuda/lib/number.cuh")
+//% include("cuda/lib/product.cuh")
 //% include("cuda/lib/act.cuh")
 //% include("cuda/lib/rows.cuh")
 //% include("cuda/lib/layer.cuh")
@@ -16,7 +17,6 @@ enum : int { PLAN_TILE = TILE_ROWS };
 //% else
 //% include("cuda/lib/plan_ballot.cuh")
 //% end
-//% include("cuda/lib/pad8_product.cuh")
 //% include("cuda/lib/pad8_load.cuh")
 //% include("cuda/lib/pad8_tokens_n.cuh")
 

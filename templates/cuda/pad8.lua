@@ -2,6 +2,7 @@
 local act_error = shared "lib/act_error.lua"
 local plan = shared "lib/plan.lua"
 local pad8 = shared "lib/pad8.lua"
+local product = shared "lib/product.lua"
 local ceil_div, sizes = pad8.ceil_div, pad8.sizes
 
 -- steps of 16 that chunks of p.run take of n, against those that are needed
@@ -14,7 +15,7 @@ return family {
   rank = 20,
   device = "cuda",
   ops = { "linear", "mlp" },
-  dtypes = { "f16", "bf16" },
+  dtypes = { "f32", "f16", "bf16" },
   params = {
     { "sub_tiles", { 1, 2, 4 }, default = 1, about = "8-row pieces of a tile; those without rows are passed over" },
     { "warps", { 1, 2, 4, 8 }, default = 1, about = "warps of a block" },
@@ -22,6 +23,7 @@ return family {
     { "run", { 4, 8 }, default = 4, about = "neighbouring k that a lane owns: 4 go into one step of 16, 8 into two" },
     { "hidden_shared", { 0, 1 }, default = 0, about = "0: hidden values go from registers to registers; 1: through shared memory" },
     { "hidden_parts", { 1, 2 }, default = 1, about = "2: a hidden value is a high and a low part of the storage type" },
+    { "product", product.values, default = 0, about = "of f32, 0: 3xtf32, 1: tf32, 2: bf16x3, 3: bf16x6; of 16 bits, 0: as they are" },
     { "stage_x", { 0 }, default = 0, about = "1: a tile's x goes through shared memory" },
     { "plan", { 0, 1 }, default = 0, about = "0: every tile's warps look through the index; 1: rows are sorted first" },
   },
@@ -30,6 +32,9 @@ return family {
     { "a linear layer has no hidden values", function(op, p)
       return op.kind == "mlp" or (p.hidden_shared == 0 and p.hidden_parts == 1)
     end },
+    { "products of 16-bit types are of the type itself", product.is_allowed },
+    { "hidden values of f32 are kept whole", function(op, p) return p.hidden_parts == 1 or op.dtype ~= "f32" end },
+    { "f32 is loaded 16 bytes at a time by 4 of k", function(op, p) return p.run == 4 or op.dtype ~= "f32" end },
     { "one warp shares with none", function(op, p) return p.share == 0 or p.warps > 1 end },
     { "sharers without work", function(op, p)
       return p.share == 0 or p.warps < 2 * math.max(sizes(op, p).hidden_chunks, sizes(op, p).out_chunks)
@@ -54,12 +59,12 @@ return family {
     { "shared memory of a block", function(op, p, device) return sizes(op, p).shared_bytes <= device.shared_optin_max - 8192 end },
   },
   numeric = function(op, p)
-    local act, s = act_error[op.act], sizes(op, p)
-    local class = "mma8_" .. p.run
+    local act, s, multiplied = act_error[op.act], sizes(op, p), product.of(op, p)
+    local class = "mma8_" .. multiplied.name .. "_" .. p.run
     if op.kind == "mlp" and p.hidden_shared == 0 and s.sharers > 1 then class = class .. "_by" .. s.sharers end
     if p.hidden_parts == 2 then class = class .. "_x2" end
     local hidden = op.kind == "linear" and "f32" or op.dtype .. (p.hidden_parts == 2 and "x2" or "")
-    return { p1 = 0, p2 = 0, hidden = hidden, mma = true, alpha = act.alpha, beta = act.beta, class = class }
+    return { p1 = multiplied.p, p2 = op.kind == "mlp" and multiplied.p or 0, hidden = hidden, mma = true, alpha = act.alpha, beta = act.beta, class = class }
   end,
   work = function(op)
     if op.kind == "linear" then

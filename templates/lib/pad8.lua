@@ -1,4 +1,6 @@
 -- pad8.lua -- sizes that the spec and the template of pad8 must agree on. Bytes, where nothing else is said.
+local product = shared "lib/product.lua"
+
 local function ceil_div(a, b) return (a + b - 1) // b end
 
 -- A row of n elements in shared memory, of which a lane takes p.run at once: pieces of 4 lanes, and an odd number of them, so
@@ -27,7 +29,7 @@ local function sizes(op, p)
   elseif op.kind == "mlp" and s.sharers > 1 then
     s.partial_bytes = s.sharers * s.out_chunks * s.steps * p.sub_tiles * 4 * 4 * 32
   end
-  s.x_words = s.in_chunks * s.steps * p.sub_tiles * op.elem_bytes
+  s.x_words = s.in_chunks * s.steps * p.sub_tiles * product.of(op, p).words
   s.x_kept = (p.stage_x == 0 and s.x_words <= 48) and 1 or 0
   s.out_words = op.kind == "mlp" and p.hidden_shared == 0 and s.out_chunks * s.steps * p.sub_tiles * 4 or 0
   s.slot_bytes = s.x_bytes + s.hidden_bytes + s.partial_bytes
