@@ -119,8 +119,8 @@ template <int LAYER, int V> struct operand {
   }
 };
 
-/* The B operand, from where x lies: one row of x a column. Where addresses do not allow wide loads, there are many narrow ones, and
- * the text stays short by unrolling nothing. */
+/* The B operand, from where x lies: one row of x a column. Where addresses do not allow wide loads, there are many narrow ones,
+ * and the text stays short by unrolling nothing. */
 template <bool WIDE> struct x_direct {
   enum : int { UNROLL = WIDE ? 4 : 1, V = load_piece<WIDE, N_IN>::value };
   const elem *p[SUB_TILES];
