@@ -110,9 +110,13 @@ rgt_status rgt_open(const rgt_options *options, rgt_ctx **out) {
   rgt_status status = rgt__environment_read(&ctx->env, &ctx->error);
   if (status != RGT_OK) return status;
   choose_paths(ctx, o);
+  ctx->wait_s = -1;
+  status = rgt__environment_number(&ctx->env, RGT_ENV_RAGTUNE_WAIT_LIMIT_S, 1e6, &ctx->wait_s, &ctx->error);
+  if (status != RGT_OK) return status;
   status = parse_mode(o->mode ? o->mode : rgt__environment_get(&ctx->env, RGT_ENV_RAGTUNE_MODE), &ctx->mode, &ctx->error);
   if (status == RGT_OK) status = open_device(ctx, o);
   if (status == RGT_OK) status = open_cache(ctx);
+  if (status == RGT_OK && ctx->wait_s >= 0) rgt__code_cache_wait(ctx->cache, ctx->wait_s);
   return status;
 }
 

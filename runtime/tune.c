@@ -56,7 +56,8 @@ static rgt_status check_options(rgt__tuning *t, const rgt_tune_options *options)
 }
 
 void rgt__tune_report(void *user, rgt_phase phase, int64_t bucket, int64_t done, int64_t total, const char *line) {
-  const rgt__tuning *t = user;
+  rgt__tuning *t = user;
+  rgt__tune_renew(t);
   if (!t->o.progress) return;
   double elapsed = rgt__search_now() - t->started_s;
   rgt_progress p = {phase, bucket, done, total, elapsed, t->budget_s - elapsed > 0 ? t->budget_s - elapsed : 0, line};
@@ -218,6 +219,7 @@ static rgt_status search_all(rgt__tuning *t, const int *hits) {
 }
 
 static void close_tuning(rgt__tuning *t) {
+  rgt__tune_unclaim(t);
   for (int i = 0; i < t->n; i++) {
     rgt__candidate_free(t->maker.device, &t->all[i].candidate);
     rgt__candidate_free(t->maker.device, &t->all[i].twin);
@@ -227,6 +229,18 @@ static void close_tuning(rgt__tuning *t) {
   rgt__free(t->all);
   rgt__space_free(&t->space);
   rgt__tunedb_close(t->scratch);
+}
+
+/* What is stored already, and what cannot be searched at all: *n_hits of the results need nothing. */
+rgt_status rgt__tune_look_up_all(rgt__tuning *t, int *hits, int *n_hits) {
+  rgt_status status = RGT_OK;
+  *n_hits = 0;
+  for (int i = 0; i < t->o.n_rows && status == RGT_OK; i++) {
+    if (!hits[i]) status = rgt__tune_look_up(t, i, &hits[i]);
+    if (hits[i]) t->results[i].status = RGT_OK;
+    *n_hits += hits[i] || is_too_big(t, i);
+  }
+  return status;
 }
 
 rgt_status rgt_tune(rgt_op *op, const rgt_tune_options *options, rgt_tune_result *results) {
@@ -240,11 +254,8 @@ rgt_status rgt_tune(rgt_op *op, const rgt_tune_options *options, rgt_tune_result
     results[i] = (rgt_tune_result){.bucket = rgt__number_bucket(t.o.rows[i]), .skew = t.skew, .status = RGT_EINTERRUPTED};
   rgt__background_idle(t.ctx, IDLE_LIMIT_S); /* what it compiles would be measured too */
   status = rgt__context_db(t.ctx, &t.db);
-  for (int i = 0; i < t.o.n_rows && status == RGT_OK; i++) {
-    status = rgt__tune_look_up(&t, i, &hits[i]);
-    if (hits[i]) results[i].status = RGT_OK;
-    n_hits += hits[i] || is_too_big(&t, i);
-  }
+  if (status == RGT_OK) status = rgt__tune_look_up_all(&t, hits, &n_hits);
+  if (status == RGT_OK && n_hits < t.o.n_rows) status = rgt__tune_claim(&t, hits, &n_hits);
   t.stop.flag = t.o.stop;
   t.ctx->device->stop = &t.stop;
   if (status == RGT_OK && n_hits < t.o.n_rows) {

@@ -58,27 +58,39 @@ void rgt__tune_fill_from(rgt_tune_result *r, const rgt__tunedb_winner *w) {
 typedef struct stored {
   rgt__tuning *t;
   rgt_tune_result *r;
-  unsigned char *tried; /* [space.n] */
+  unsigned char *tried; /* [space.n + 1] 0, or 1 + outcome; the last is the default where the space leaves it out */
 } stored;
 
-/* Counts the outcomes (the duel's variants were counted in their waves) and marks the variants of the space that were tried. */
+/* Which of the space a trial is of, space.n for a default that is not in it; -1: of none. */
+static int place_in_space(const stored *s, const rgt__tunedb_trial *trial) {
+  char params[RGT_VARIANT_TEXT_MAX];
+  for (int i = 0; i < s->t->space.n; i++) {
+    const rgt__family *f = s->t->space.variants[i].family;
+    if (strcmp(f->name, trial->family) != 0 || f->revision != trial->revision) continue;
+    rgt__variant_params_format(&s->t->space.variants[i], params);
+    if (strcmp(params, trial->params) == 0) return i;
+  }
+  return trial->is_default ? s->t->space.n : -1;
+}
+
+/* Counts the outcomes as the search did that stored them: a variant once, though the default is timed in every wave; and what
+ * went wrong later on is no success. */
 static int note_trial(void *user, const rgt__tunedb_run *run, const rgt__tunedb_trial *trial) {
   stored *s = user;
   rgt_tune_result *r = s->r;
-  char params[RGT_VARIANT_TEXT_MAX];
   int *const counts[RGT_N_OUTCOMES] = {&r->n_ok,    &r->n_infeasible, &r->n_compile_error,
                                        &r->n_wrong, &r->n_crashed,    &r->n_timed_out};
+  int i = place_in_space(s, trial);
   (void)run;
-  if (!trial->final) {
-    ++*counts[trial->outcome];
+  if (i < 0) return 0;
+  if (!s->tried[i]) {
     r->n_tried++;
+  } else {
+    if (s->tried[i] != 1 + RGT_TRIAL_OK || trial->outcome == RGT_TRIAL_OK) return 0;
+    --*counts[RGT_TRIAL_OK];
   }
-  for (int i = 0; i < s->t->space.n; i++) {
-    const rgt__family *f = s->t->space.variants[i].family;
-    if (s->tried[i] || strcmp(f->name, trial->family) != 0 || f->revision != trial->revision) continue;
-    rgt__variant_params_format(&s->t->space.variants[i], params);
-    s->tried[i] = strcmp(params, trial->params) == 0;
-  }
+  ++*counts[trial->outcome];
+  s->tried[i] = (unsigned char)(1 + trial->outcome);
   return 0;
 }
 

@@ -21,17 +21,30 @@ typedef struct rgt__tuning {
   int n_compiled;
   rgt__space space;
   rgt__finalists finalists[RGT_BUCKETS_MAX]; /* of each result, for the rematches */
+  rgt__op_key *claimed;                      /* [n_claimed] what this call has leases on, owned */
+  int n_claimed;
+  rgt__digest holder;
+  double renewed_s;
 } rgt__tuning;
 
 /* tune.c */
 int rgt__tune_stopped(const rgt__tuning *t);
 void rgt__tune_report(void *tuning, rgt_phase phase, int64_t bucket, int64_t done, int64_t total, const char *line);
+rgt_status rgt__tune_look_up_all(rgt__tuning *t, int *hits, int *n_hits);
 int64_t rgt__tune_problem_rows(const rgt__tuning *t, int i); /* of result i: its bucket, or the length of the given index */
 
 /* tune_candidates.c -- the space rendered and compiled, and a worker to run it. */
 int rgt__tune_admits(const rgt_op *op, const rgt__numeric *n); /* what the handle lets in: verify.md's admission */
 rgt_status rgt__tune_enumerate(rgt__tuning *t);                /* families, target and space, once */
 rgt_status rgt__tune_make_candidates(rgt__tuning *t);
+
+/* tune_claim.c -- of two tuners of one signature one works and one waits.
+ * rgt__tune_claim -- leases on every bucket that is no hit; waits where another tuner has one, and looks again for hits then.
+ * RGT_OK also where the wait came to its limit, which the log is told: this call then works without leases. RGT_EINTERRUPTED.
+ * rgt__tune_renew -- now and then; rgt__tune_unclaim -- at the end. */
+rgt_status rgt__tune_claim(rgt__tuning *t, int *hits, int *n_hits);
+void rgt__tune_renew(rgt__tuning *t);
+void rgt__tune_unclaim(rgt__tuning *t);
 
 /* tune_results.c -- between the database and rgt_tune_result. */
 rgt_status rgt__tune_find(rgt__tuning *t, int64_t bucket, rgt__tunedb_winner *w);

@@ -77,6 +77,11 @@
   X(RGT_SQL_COPIED_TRIALS,                                                                                                     \
     "SELECT t.run, " RGT_SQL_TRIAL_COLUMNS "FROM trial t LEFT JOIN variant v ON v.key = t.variant ORDER BY t.run, t.key")      \
   X(RGT_SQL_PUT_ORIGIN, "INSERT INTO origin VALUES (?,?,?) ON CONFLICT (run) DO NOTHING")                                      \
+  X(RGT_SQL_CLAIM, "SELECT holder, pid, host_boot, expires_utc_s FROM claim WHERE signature = ? AND place = ?")                \
+  X(RGT_SQL_PUT_CLAIM,                                                                                                         \
+    "INSERT INTO claim VALUES (?,?,?,?,?,?) ON CONFLICT (signature, place) DO UPDATE SET holder = excluded.holder, pid = "     \
+    "excluded.pid, host_boot = excluded.host_boot, expires_utc_s = excluded.expires_utc_s")                                    \
+  X(RGT_SQL_DROP_CLAIMS, "DELETE FROM claim WHERE holder = ? OR expires_utc_s < ?")                                            \
   X(RGT_SQL_DROP_STANDINGS, "DELETE FROM standing")                                                                            \
   X(RGT_SQL_DROP_WINNERS, "DELETE FROM winner")                                                                                \
   X(RGT_SQL_CONDITIONS,                                                                                                        \

@@ -180,6 +180,23 @@ typedef struct rgt__tunedb_missed {
 typedef int (*rgt__tunedb_missed_fn)(void *user, const rgt__tunedb_missed *missed);
 rgt_status rgt__tunedb_misses(rgt__tunedb *db, rgt__tunedb_missed_fn fn, void *user, rgt__error *err);
 
+/* ---- who tunes what just now --------------------------------------------------------------------------------- */
+
+typedef struct rgt__tunedb_claimed { /* who has it */
+  int64_t pid, left_s;               /* of his lease */
+  int elsewhere;                     /* another machine, or another container: his process cannot be looked at */
+} rgt__tunedb_claimed;
+
+/* rgt__tunedb_claim -- a lease of lease_s seconds (up to RGT_TUNEDB_LEASE_MAX_S) on tuning n signatures at one place: all of
+ * them or none. `holder` is a random id, as a run has one; claiming again renews. A lease that ran out, or whose process of
+ * this machine ended, is taken over. In memory and where nothing can be written nobody else is met: RGT_OK. RGT_OK: they are
+ * the holder's; RGT_EMISS: *other has one of them; RGT_EINVAL, RGT_EDB, RGT_ENOMEM. rgt__tunedb_unclaim -- gives back all that
+ * the holder has; best effort. */
+enum { RGT_TUNEDB_LEASE_MAX_S = 600 };
+rgt_status rgt__tunedb_claim(rgt__tunedb *db, const rgt__tunedb_signature *const *sigs, int n, const rgt__tunedb_place *place,
+                             const rgt__digest *holder, int lease_s, rgt__tunedb_claimed *other, rgt__error *err);
+void rgt__tunedb_unclaim(rgt__tunedb *db, const rgt__digest *holder);
+
 /* rgt__tunedb_list -- every signature and place with a winner, by text; fn as above. */
 typedef int (*rgt__tunedb_winner_fn)(void *user, const rgt__tunedb_winner *winner);
 rgt_status rgt__tunedb_list(rgt__tunedb *db, rgt__tunedb_winner_fn fn, void *user, rgt__error *err);

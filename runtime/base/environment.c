@@ -44,6 +44,18 @@ const char *rgt__environment_get(const rgt__environment *env, rgt__environment_n
   return env->values[name];
 }
 
+rgt_status rgt__environment_number(const rgt__environment *env, rgt__environment_name name, double most, double *out,
+                                   rgt__error *err) {
+  const char *text = rgt__environment_get(env, name);
+  if (!text) return RGT_OK;
+  char *end = NULL;
+  double v = strtod(text, &end);
+  if (end == text || *end || !(v >= 0 && v <= most))
+    return rgt__error_set(err, RGT_EINVAL, "%s is \"%s\"; it can be a number from 0 to %.0f", labels[name], text, most);
+  *out = v;
+  return RGT_OK;
+}
+
 const char *rgt__environment_label(rgt__environment_name name) {
   return labels[name];
 }

@@ -21,6 +21,7 @@
   X(RAGTUNE_RUN_LIMIT_S, "seconds that a candidate may run in a worker, 10")                           \
   X(RAGTUNE_COMPILE_LIMIT_S, "seconds that a candidate may take to compile, 60")                       \
   X(RAGTUNE_MEMORY_LIMIT_MIB, "memory that a candidate or a compiler may take, 2048")                  \
+  X(RAGTUNE_WAIT_LIMIT_S, "seconds to wait for a process that makes or tunes the same")                \
   X(HOME, "the user's home")                                                                           \
   X(XDG_DATA_HOME, "folder of the database's folder, else HOME/.local/share")                          \
   X(XDG_CACHE_HOME, "folder of the code cache's folder, else HOME/.cache")                             \
@@ -41,6 +42,9 @@ typedef struct rgt__environment {
 rgt_status rgt__environment_read(rgt__environment *env, rgt__error *err); /* RGT_ENOMEM */
 void rgt__environment_free(rgt__environment *env);
 const char *rgt__environment_get(const rgt__environment *env, rgt__environment_name name); /* NULL if unset */
+/* rgt__environment_number -- a number from 0 to most; *out stays where the variable is unset. RGT_EINVAL names it. */
+rgt_status rgt__environment_number(const rgt__environment *env, rgt__environment_name name, double most, double *out,
+                                   rgt__error *err);
 const char *rgt__environment_label(rgt__environment_name name);
 const char *rgt__environment_about(rgt__environment_name name);
 

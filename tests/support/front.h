@@ -46,6 +46,8 @@ static SCRATCH_UNUSED void front_clear_environment(void) {
                                       "TMPDIR",
                                       "RAGTUNE_RUN_LIMIT_S",
                                       "RAGTUNE_COMPILE_LIMIT_S",
+                                      "RAGTUNE_WAIT_LIMIT_S",
+                                      "RAGTUNE_CACHE_QUOTA_MIB",
                                       "RAGTUNE_MEMORY_LIMIT_MIB"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) unsetenv(names[i]);
   setenv("RAGTUNE_WORKER", RGT_WORKER, 1); /* as it is looked for beside a program, and tests lie elsewhere */
