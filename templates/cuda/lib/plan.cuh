@@ -9,34 +9,31 @@
  *
  * and have counted rows with a wrong index and set rows without a group to 0 (where y is set), so that the kernel after them has
  * nothing to do with either. All of it has the same bits in whatever order blocks run, and the host reads nothing.
- * Only a tile that meets a multiple of PLAN_CUT positions may be cut there, and so be shorter than PLAN_TILE within its group.
+ * A tile is cut at a multiple of PLAN_CHUNK positions too, and so may be shorter than PLAN_TILE within its group.
  *
- *   plan_sort.cuh   sorts: one block where one can hold the rows; else a radix sort, each digit in one launch with look-back
- *   plan_tiles.cuh  makes tiles of sorted positions, in one launch with look-back, or in the sort's one block
- *   plan_block.cuh  what a block does together
+ *   plan_block.cuh    what a block does together
+ *   plan_tiles.cuh    a chunk of sorted positions to tiles
+ *   plan_sort.cuh     sorts: one block where one can hold the rows; else a radix sort, each digit in one launch with look-back
+ *   plan_ordered.cuh  the same for calls in order, which have only tiles to make
  */
 enum : int {
   PLAN_THREADS = 256,
   PLAN_WARPS = PLAN_THREADS / 32,
-  PLAN_ITEMS = 8, /* rows of a thread, when a block sorts */
-  PLAN_CHUNK = PLAN_THREADS * PLAN_ITEMS,
+  PLAN_CHUNK = 2048, /* rows that a block sorts, positions that it makes tiles of */
   PLAN_DIGITS = 256, /* of a pass; a thread each */
   PLAN_PASSES = 3,   /* at most: groups below 2^24 */
-  PLAN_CUT_STEPS = 16,
-  PLAN_CUT = PLAN_THREADS * PLAN_CUT_STEPS, /* positions that a block makes tiles of */
 };
 static_assert(PLAN_DIGITS == PLAN_THREADS, "a thread a digit");
 
-/* The workspace: this header; 16 bytes for each cut; where the plan sorts, the states of the passes, and two lists (keys, rows)
+/* The workspace: this header; 16 bytes for each chunk; where the plan sorts, the states of the passes, and two lists (keys, rows)
  * or, with more than one pass, four; the tiles. plan.lua has the same sums. */
 struct plan_header {
-  u32 pass_ticket, tile_ticket, n_tiles, unused[13];
+  u32 ticket, n_tiles, unused[14];
   u32 digits[PLAN_PASSES][PLAN_DIGITS]; /* rows that have a digit */
 };
 static_assert(sizeof(plan_header) == 3136, "plan.lua knows it");
 
-DEV i64 plan_cuts(const rgt_kargs &k) { return (k.rows + PLAN_CUT - 1) / PLAN_CUT; }
-DEV i64 plan_chunks(const rgt_kargs &k) { return ORDER == ORDER_RAW ? (k.rows + PLAN_CHUNK - 1) / PLAN_CHUNK : 0; }
+DEV i64 plan_chunks(const rgt_kargs &k) { return (k.rows + PLAN_CHUNK - 1) / PLAN_CHUNK; }
 DEV i64 plan_pitch(const rgt_kargs &k) { return ORDER == ORDER_RAW ? (k.rows + 3) / 4 * 4 : 0; } /* of a list */
 /* A row without a group has the key k.groups. */
 DEV int plan_passes(const rgt_kargs &k) { return 1 + (k.groups > 255) + (k.groups > 65535); }
@@ -45,11 +42,12 @@ DEV int plan_lists(const rgt_kargs &k) { return k.groups > 255 ? 4 : 2; }
 DEV plan_header *plan_header_of(void *workspace) { return (plan_header *)workspace; }
 DEV u64 *plan_tile_states(void *workspace) { return (u64 *)((char *)workspace + sizeof(plan_header)); }
 DEV u64 *plan_states(const rgt_kargs &k, void *workspace) {
-  return (u64 *)((char *)workspace + sizeof(plan_header) + 16 * plan_cuts(k));
+  return (u64 *)((char *)workspace + sizeof(plan_header) + 16 * plan_chunks(k));
 }
 /* Lists 0 and 1 are the keys and rows of the first and third pass, 2 and 3 those of the second. */
 DEV u32 *plan_list(const rgt_kargs &k, void *workspace, int which) {
-  return (u32 *)(plan_states(k, workspace) + plan_chunks(k) * PLAN_DIGITS) + which * plan_pitch(k);
+  const i64 n_states = ORDER == ORDER_RAW ? plan_chunks(k) * PLAN_DIGITS : 0;
+  return (u32 *)(plan_states(k, workspace) + n_states) + which * plan_pitch(k);
 }
 DEV u32 *plan_keys(const rgt_kargs &k, void *workspace) { return plan_list(k, workspace, plan_passes(k) == 2 ? 2 : 0); }
 DEV u32 *plan_rows(const rgt_kargs &k, void *workspace) { return plan_list(k, workspace, plan_passes(k) == 2 ? 3 : 1); }
@@ -84,4 +82,6 @@ DEV i64 plan_row(const rgt_kargs &k, void *workspace, u32 position) {
 //% include("cuda/lib/plan_tiles.cuh")
 //% if op.order == "raw" then
 //% include("cuda/lib/plan_sort.cuh")
+//% else
+//% include("cuda/lib/plan_ordered.cuh")
 //% end

@@ -1,50 +1,28 @@
 /* plan_tiles.cuh -- tiles of positions that are in the order of their groups: a run of one group is cut every PLAN_TILE rows.
  *
- * A warp takes `steps` times 32 positions in turn. A tile is written by the lane of its last position, which knows where the run
- * began. Nothing here trusts that a sorted call is sorted: every tile is of one group, whatever stands beside it.
+ * A warp takes up to 32 steps of 32 positions in turn, and lane i keeps what was found out about step i: no loop is unrolled for
+ * an array's sake. A tile is written by the lane of its last position, which knows where the run began. Nothing here trusts that
+ * a sorted call is sorted: every tile is of one group, whatever stands beside it.
  */
 
 struct tiles_space { /* shared */
-  u32 last_head[PLAN_WARPS], sums[PLAN_WARPS], before, ticket;
+  u32 last_head[PLAN_WARPS], sums[PLAN_WARPS], before;
 };
 
-/* The keys of the positions from `first` on, and their rows. */
-struct sorted_by_plan {
-  const u32 *keys, *rows; /* global */
-  __device__ __forceinline__ u32 key(const rgt_kargs &, u32 at) {
-    u32 w[1];
-    load_words<1>(keys + at, w);
-    return w[0];
-  }
+/* A chunk of positions, in shared memory. */
+struct sorted_rows {
+  const u32 *keys, *rows;
+  i64 first; /* position */
   __device__ __forceinline__ i64 row(u32 at) const {
-    u32 w[1];
-    load_words<1>(rows + at, w);
-    return w[0];
+    if constexpr (ORDER != ORDER_RAW) return first + at;
+    return rows[at];
   }
-};
-struct sorted_in_block {
-  const u32 *keys, *rows; /* shared */
-  __device__ __forceinline__ u32 key(const rgt_kargs &, u32 at) { return keys[at]; }
-  __device__ __forceinline__ i64 row(u32 at) const { return rows[at]; }
-};
-struct sorted_by_caller { /* a lane asks for rising positions: it searches again only where the group ends that it is in */
-  i64 first, group, end;
-  __device__ __forceinline__ u32 key(const rgt_kargs &k, u32 at) {
-    const i64 p = first + at;
-    if (ORDER == ORDER_OFFSETS && p < end) return (u32)group;
-    group = group_of(k, p, false);
-    if (ORDER == ORDER_OFFSETS && group >= 0) end = index_value(k, group + 1);
-    return group >= 0 ? (u32)group : (u32)k.groups;
-  }
-  __device__ __forceinline__ i64 row(u32 at) const { return first + at; }
 };
 
-/* 32 positions from `at` on: bit i of `dead` says that position at + i has no group. Whole warps. */
-template <class Sorted> DEV void set_zeros(const rgt_kargs &k, const Sorted &sorted, u32 at, u32 dead) {
+/* The positions from `at` on whose bits are set in `dead` have no group. Whole warps. */
+DEV void set_zeros(const rgt_kargs &k, const sorted_rows &sorted, u32 at, u32 dead) {
   const int lane = threadIdx.x % 32;
   const i64 own = dead >> lane & 1 ? sorted.row(at + lane) : 0;
-  if constexpr (ORDER != ORDER_RAW)
-    if (dead >> lane & 1) group_of(k, own, true);
   if (adds(k)) return;
 #pragma unroll 1
   for (int i = lane; i < 32 * N_OUT; i += 32) {
@@ -53,103 +31,102 @@ template <class Sorted> DEV void set_zeros(const rgt_kargs &k, const Sorted &sor
   }
 }
 
-/* Which lanes of step i begin a run: bits of a word a step. `key` is left in the registers; returns that of the warp's last
- * position. The first position of all begins a run. */
-template <int STEPS, class Sorted>
-DEV u32 find_heads(const rgt_kargs &k, Sorted &sorted, u32 n, u32 at, int steps, u32 (&key)[STEPS], u32 (&heads)[STEPS]) {
+/* A warp's steps: the lanes that begin a run, and those that have a group. In lane i for step i; whole warps read them. */
+struct warp_runs {
+  u32 at, n; /* the warp's first position, and the end of all */
+  int steps;
+  u32 heads_of, live_of;
+  __device__ __forceinline__ u32 heads(int i) const { return __shfl_sync(0xffffffffu, heads_of, i); }
+  __device__ __forceinline__ u32 live(int i) const { return __shfl_sync(0xffffffffu, live_of, i); }
+};
+
+/* The first position of the chunk begins a run. After the last step comes what begins behind the warp's positions: a bit. */
+DEV void find_runs(const rgt_kargs &k, const sorted_rows &sorted, warp_runs &w) {
   const int lane = threadIdx.x % 32;
-  u32 last = at > 0 && at <= n ? sorted.key(k, at - 1) : 0; /* of the position before the step */
-#pragma unroll
-  for (int i = 0; i < STEPS; i++) {
-    const u32 p = at + 32 * i + lane;
-    key[i] = i < steps && p < n ? sorted.key(k, p) : 0;
-    u32 before = __shfl_up_sync(0xffffffffu, key[i], 1);
-    if (lane == 0) before = last;
-    heads[i] = __ballot_sync(0xffffffffu, i < steps && p < n && (p == 0 || key[i] != before));
-    const u32 end = __shfl_sync(0xffffffffu, key[i], 31);
-    last = i < steps ? end : last;
+  w.heads_of = 0, w.live_of = 0;
+#pragma unroll 1
+  for (int i = 0; i <= w.steps; i++) {
+    const u32 p = w.at + 32 * i + lane, key = p < w.n ? sorted.keys[p] : 0;
+    const u32 heads = __ballot_sync(0xffffffffu, p < w.n && (p == 0 || key != sorted.keys[p - 1]));
+    const u32 live = __ballot_sync(0xffffffffu, p < w.n && key < (u32)k.groups);
+    if (lane == i) w.heads_of = heads, w.live_of = live;
   }
-  return last;
 }
 
-/* The lanes of a step whose positions end a tile; *run is where the run began that each is in. */
-DEV u32 tile_ends(const rgt_kargs &k, u32 n, u32 step, u32 key, u32 heads, bool next_begins, u32 carried, u32 *run) {
+/* Where the run began that the positions after step i are in; `run` is the same for those before it. */
+DEV u32 run_after(const warp_runs &w, int i, u32 run) {
+  const u32 heads = w.heads(i);
+  return heads ? w.at + 32 * i + 31 - __clz(heads) : run;
+}
+
+/* The lanes of step i whose positions end a tile; *own is where the lane's run began. */
+DEV u32 tile_ends(const warp_runs &w, int i, u32 run, u32 *own) {
   const int lane = threadIdx.x % 32;
-  const u32 p = step + lane, mine = heads & (lanes_below() << 1 | 1);
-  *run = mine ? step + 31 - __clz(mine) : carried;
-  const bool next = lane < 31 ? heads >> lane >> 1 & 1 : next_begins;
-  const bool ends = p < n && key < (u32)k.groups && (p + 1 == n || next || (p + 1 - *run) % PLAN_TILE == 0);
-  return __ballot_sync(0xffffffffu, ends);
+  const u32 p = w.at + 32 * i + lane, heads = w.heads(i), next = w.heads(i + 1), live = w.live(i);
+  const u32 mine = heads & (lanes_below() << 1 | 1);
+  *own = mine ? p - lane + 31 - __clz(mine) : run;
+  const bool begins = (lane < 31 ? heads >> lane >> 1 : next) & 1;
+  return __ballot_sync(0xffffffffu, live >> lane & 1 && (p + 1 == w.n || begins || (p + 1 - *own) % PLAN_TILE == 0));
 }
 
-DEV u32 run_after(u32 heads, u32 step, u32 carried) { return heads ? step + 31 - __clz(heads) : carried; }
-
-/* The tiles of n positions, the first of which is position `first` of the call. `cut` of `cuts` such stretches. */
-template <int STEPS, class Sorted>
-DEV void make_tiles(const rgt_kargs &k, void *workspace, tiles_space &s, Sorted sorted, i64 first, u32 n, i64 cut, i64 cuts) {
+/* The tiles of a chunk of n positions, one of `chunks`. */
+DEV void make_tiles(const rgt_kargs &k, void *workspace, tiles_space &s, const sorted_rows &sorted, u32 n, i64 chunk) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int steps = (n + PLAN_THREADS - 1) / PLAN_THREADS;
-  const u32 at = warp * steps * 32;
-  u32 key[STEPS], heads[STEPS], carried = 0, count = 0, total;
-
-  const u32 last = find_heads<STEPS>(k, sorted, n, at, steps, key, heads);
-#pragma unroll
-  for (int i = 0; i < STEPS; i++) carried = run_after(heads[i], at + 32 * i, carried);
-  const u32 past = at + 32 * steps; /* the position after the warp's */
-  const bool past_begins = past < n && sorted.key(k, past) != last;
-  if (lane == 0) s.last_head[warp] = carried;
+  const int steps = (int)((n + PLAN_THREADS - 1) / PLAN_THREADS);
+  warp_runs w = {(u32)(warp * steps * 32), n, steps};
+  u32 begin = 0, count = 0, total, own;
+  find_runs(k, sorted, w);
+#pragma unroll 1
+  for (int i = 0; i < steps; i++) begin = run_after(w, i, begin);
+  if (lane == 0) s.last_head[warp] = begin;
   __syncthreads();
-  carried = 0;
-#pragma unroll
-  for (int w = 0; w < PLAN_WARPS; w++)
-    if (w < warp && s.last_head[w] > carried) carried = s.last_head[w];
+  begin = 0; /* of the run that the warp's first position is in */
+#pragma unroll 1
+  for (int i = 0; i < warp; i++) begin = s.last_head[i] > begin ? s.last_head[i] : begin;
 
-  u32 run, into = carried;
-#pragma unroll
-  for (int i = 0; i < STEPS; i++) {
-    const u32 step = at + 32 * i;
-    const bool next = i + 1 < STEPS && i + 1 < steps ? heads[i + 1 < STEPS ? i + 1 : i] & 1 : past_begins;
-    const u32 ends = i < steps ? tile_ends(k, n, step, key[i], heads[i], next, into, &run) : 0;
-    into = run_after(heads[i], step, into);
-    count += __popc(ends);
+  u32 run = begin;
+#pragma unroll 1
+  for (int i = 0; i < steps; i++) {
+    count += __popc(tile_ends(w, i, run, &own));
+    run = run_after(w, i, run);
   }
-  u32 mine = block_scan(lane == 0 ? count : 0, s.sums, &total);
-  mine = __shfl_sync(0xffffffffu, mine, 0);
+  u32 to = __shfl_sync(0xffffffffu, block_scan(lane == 0 ? count : 0, s.sums, &total), 0);
   if (threadIdx.x == 0) {
-    s.before = look_back(plan_tile_states(workspace) + 2 * cut, cut, 2, 1, total);
-    if (cut + 1 == cuts) plan_header_of(workspace)->n_tiles = s.before + total;
+    s.before = look_back(plan_tile_states(workspace) + 2 * chunk, chunk, 2, 1, total);
+    if (chunk + 1 == plan_chunks(k)) plan_header_of(workspace)->n_tiles = s.before + total;
   }
   __syncthreads();
 
-  mine += s.before;
-  into = carried;
-#pragma unroll
-  for (int i = 0; i < STEPS; i++) {
-    const u32 step = at + 32 * i, p = step + lane;
-    if (i >= steps || step >= n) break;
-    const bool next = i + 1 < STEPS && i + 1 < steps ? heads[i + 1 < STEPS ? i + 1 : i] & 1 : past_begins;
-    const u32 ends = tile_ends(k, n, step, key[i], heads[i], next, into, &run);
-    into = run_after(heads[i], step, into);
+  to += s.before;
+  run = begin;
+#pragma unroll 1
+  for (int i = 0; i < steps; i++) {
+    const u32 p = w.at + 32 * i + lane, ends = tile_ends(w, i, run, &own);
     if (ends >> lane & 1) {
-      const u32 begin = run + (p - run) / PLAN_TILE * PLAN_TILE;
-      plan_tiles(k, workspace)[mine + __popc(ends & lanes_below())] = make_uint4(key[i], (u32)first + begin, p + 1 - begin, 0);
+      const u32 at = own + (p - own) / PLAN_TILE * PLAN_TILE;
+      plan_tiles(k, workspace)[to + __popc(ends & lanes_below())] =
+          make_uint4(sorted.keys[p], (u32)sorted.first + at, p + 1 - at, 0);
     }
-    mine += __popc(ends);
-    const u32 dead = __ballot_sync(0xffffffffu, p < n && key[i] >= (u32)k.groups);
-    if (dead) set_zeros(k, sorted, step, dead);
+    to += __popc(ends);
+    run = run_after(w, i, run);
+    const u32 dead = __ballot_sync(0xffffffffu, p < n) & ~w.live(i);
+    if (dead) set_zeros(k, sorted, w.at + 32 * i, dead);
   }
 }
 
-ENTRY __launch_bounds__(PLAN_THREADS, 1) KERNEL(plan_tiles)(const __grid_constant__ rgt_kargs k, void *workspace) {
-  __shared__ tiles_space s;
-  const i64 cuts = plan_cuts(k), cut = cuts == 1 ? 0 : take_ticket(&plan_header_of(workspace)->tile_ticket, &s.ticket);
-  const i64 first = cut * PLAN_CUT;
-  const u32 n = (u32)(k.rows - first < PLAN_CUT ? k.rows - first : PLAN_CUT);
-  if constexpr (ORDER == ORDER_RAW) {
-    const sorted_by_plan sorted = {plan_keys(k, workspace) + first, plan_rows(k, workspace) + first};
-    make_tiles<PLAN_CUT_STEPS>(k, workspace, s, sorted, first, n, cut, cuts);
-  } else {
-    const sorted_by_caller sorted = {first, 0, -1};
-    make_tiles<PLAN_CUT_STEPS>(k, workspace, s, sorted, first, n, cut, cuts);
-  }
+/* Which chunk of which launch a block works on, and how many positions it has; `ticket` is shared. */
+struct plan_work {
+  int launch;
+  i64 chunk, first;
+  u32 n;
+};
+DEV plan_work take_work(const rgt_kargs &k, void *workspace, u32 *ticket) {
+  plan_work work = {0, 0, 0, (u32)k.rows};
+  if (k.rows <= PLAN_CHUNK) return work;
+  const u32 taken = take_ticket(&plan_header_of(workspace)->ticket, ticket);
+  work.launch = (int)(taken / gridDim.x);
+  work.chunk = taken % gridDim.x;
+  work.first = work.chunk * PLAN_CHUNK;
+  work.n = (u32)(k.rows - work.first < PLAN_CHUNK ? k.rows - work.first : PLAN_CHUNK);
+  return work;
 }

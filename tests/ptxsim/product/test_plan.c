@@ -14,7 +14,7 @@
 #include "runtime/base/alloc.h"
 #include "runtime/device.h"
 
-enum { N_OUT = 3, CHUNK = 2048, CUT = 4096 };
+enum { N_OUT = 3, CHUNK = 2048 };
 
 static struct {
   char folder[64];
@@ -149,7 +149,7 @@ static expected expect(const call *c, int tile) {
   for (int64_t p = 0; p < live; p++) {
     int64_t g = c->group[e.list[p]];
     uint32_t *last = e.n_tiles ? e.tiles + 3 * (e.n_tiles - 1) : NULL;
-    if (last && last[0] == (uint32_t)g && last[2] < (uint32_t)tile && p % CUT != 0) {
+    if (last && last[0] == (uint32_t)g && last[2] < (uint32_t)tile && p % CHUNK != 0) {
       last[2]++;
       continue;
     }
@@ -317,15 +317,14 @@ static void test_formulas(void **state) {
   rgt__plan_make(&r.program, &info, 0, 3, &plan);
   for (int i = 0; i + 1 < r.program.n_steps; i++) assert_int_equal(plan.steps[i].grid + plan.steps[i].bytes, 0);
   rgt__plan_make(&r.program, &info, CHUNK, 255, &plan);
-  static const int64_t small[] = {0, 1, 0, 0, 0, 0}, large[] = {0, 1048576, 1048576, 1048576, 1048576, 524288};
+  static const int64_t small[] = {0, 0, 1, 0, 0, 0};
   for (int i = 0; i < 6; i++) assert_int_equal(plan.steps[i].grid + plan.steps[i].bytes, small[i]);
+  const int64_t chunks = 1048576, tiles = INT32_MAX / 8 + 16777215 + chunks;
   rgt__plan_make(&r.program, &info, INT32_MAX, 16777215, &plan);
   assert_int_equal(plan.valid, 1);
-  for (int i = 0; i < 6; i++) assert_int_equal(plan.steps[i].grid, large[i]);
-  assert_int_equal(plan.steps[0].bytes, 3136 + 16 * 524288);
-  int64_t tiles = INT32_MAX / 8 + 16777215 + 524288;
-  assert_int_equal(plan.workspace_bytes,
-                   3136 + 16 * 524288 + 2048 * INT64_C(1048576) + 16 * (INT64_C(2147483647) + 3) + 16 * tiles);
+  for (int i = 0; i < 6; i++) assert_int_equal(plan.steps[i].grid, i == 0 ? 0 : chunks);
+  assert_int_equal(plan.steps[0].bytes, 3136 + 16 * chunks);
+  assert_int_equal(plan.workspace_bytes, 3136 + 16 * chunks + 2048 * chunks + 16 * (INT64_C(2147483647) + 3) + 16 * tiles);
   rgt__plan_make(&r.program, &info, 100, 16777216, &plan);
   assert_int_equal(plan.valid, 0);
   rgt__rendered_free(&r);
