@@ -181,9 +181,9 @@ static void check_few_rows(const char *variant) {
   rows_free(&r);
 }
 
-#define VARIANT(parts, shared, plan, run, share, stage, tiles, warps)                                                   \
-  "pad8:hidden_parts=" #parts ",hidden_shared=" #shared ",plan=" #plan ",run=" #run ",share=" #share ",stage_x=" #stage \
-  ",sub_tiles=" #tiles ",warps=" #warps
+#define VARIANT(parts, shared, plan, run, share, stage, tiles, warps)                                          \
+  "pad8:hidden_parts=" #parts ",hidden_shared=" #shared ",plan=" #plan ",product=0,run=" #run ",share=" #share \
+  ",stage_x=" #stage ",sub_tiles=" #tiles ",warps=" #warps
 
 static void test_few_rows(void **state) {
   (void)state;
