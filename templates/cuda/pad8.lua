@@ -24,7 +24,7 @@ return family {
     { "hidden_shared", { 0, 1 }, default = 0, about = "0: hidden values go from registers to registers; 1: through shared memory" },
     { "hidden_parts", { 1, 2 }, default = 1, about = "2: a hidden value is a high and a low part of the storage type" },
     { "product", product.values, default = 0, about = "of f32, 0: 3xtf32, 1: tf32, 2: bf16x3, 3: bf16x6; of 16 bits, 0: as they are" },
-    { "stage_x", { 0 }, default = 0, about = "1: a tile's x goes through shared memory" },
+    { "stage_x", { 0, 1 }, default = 0, about = "1: a tile's x goes through shared memory" },
     { "plan", { 0, 1 }, default = 0, about = "0: every tile's warps look through the index; 1: rows are sorted first" },
   },
   constraints = {

@@ -158,6 +158,7 @@ struct x_kept {
 
 /* Rows in shared memory, PITCH bytes apart, zeros where nothing is. */
 template <int PITCH> struct in_shared {
+  enum : int { UNROLL = 2 };
   const unsigned char *p;
 
   template <bool CUT> __device__ __forceinline__ void get(int c, int n, frag_b (&b)[STEPS]) const {
@@ -167,3 +168,27 @@ template <int PITCH> struct in_shared {
     for (int q = 0; q < STEPS; q++) b[q] = make_b(run + QUAD * q);
   }
 };
+
+/* The tile's rows of x to shared memory: zeros from N_IN on, and in the rows that fill up the last sub-tile. */
+template <bool WIDE> DEV void stage_rows(const rgt_kargs &k, const tile &at, unsigned char *to) {
+  enum : int { V = load_piece<WIDE, N_IN>::value, PER_ROW = shape<1>::K_CHUNKS * CHUNK / V, THREADS = 32 * SHARERS };
+  const int thread = SHARERS > 1 ? (int)threadIdx.x : lane_id(), pieces = (at.n + 7) / 8 * 8 * PER_ROW;
+#pragma unroll 1
+  for (int first = 0; first < pieces; first += THREADS) {
+    const int i = first + thread, r = i / PER_ROW, c = i % PER_ROW * V;
+    const i64 row = __shfl_sync(0xffffffffu, at.row, i < pieces ? r : 0);
+    const bool ok = r < at.n && c < N_IN;
+    const elem *from = x_of(k, row) + (ok ? c : 0);
+    unsigned char *place = to + r * X_PITCH + c * (int)sizeof(elem);
+    if (i < pieces) {
+      if constexpr (V * (int)sizeof(elem) >= 4)
+        copy_async<V * (int)sizeof(elem)>(place, from, ok);
+      else
+        *(u16 *)place = load_half_word_if(ok, from);
+    }
+    __syncwarp();
+  }
+  copy_async_commit();
+  copy_async_wait<0>();
+  tile_barrier();
+}

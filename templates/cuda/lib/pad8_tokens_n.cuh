@@ -292,13 +292,19 @@ template <bool WIDE, class X> DEV void layers(const rgt_kargs &k, const tile &at
 
 /* Both layers for a tile that has a group; WIDE: all addresses allow the widest loads. */
 template <bool WIDE> DEV void tile_body(const rgt_kargs &k, const tile &at, unsigned char *shared) {
-  x_direct<WIDE> x;
-  x.open(k, at);
-  if constexpr (X_KEPT && WIDE) {
-    x_kept kept;
-    kept.open(x);
-    layers<WIDE>(k, at, shared, kept);
+  if constexpr (STAGE_X) {
+    stage_rows<WIDE>(k, at, shared);
+    layers<WIDE>(k, at, shared, in_shared<X_PITCH>{shared});
+    if constexpr (!IS_MLP) tile_barrier(); /* the MLP ends with one */
   } else {
-    layers<WIDE>(k, at, shared, x);
+    x_direct<WIDE> x;
+    x.open(k, at);
+    if constexpr (X_KEPT && WIDE) {
+      x_kept kept;
+      kept.open(x);
+      layers<WIDE>(k, at, shared, kept);
+    } else {
+      layers<WIDE>(k, at, shared, x);
+    }
   }
 }
