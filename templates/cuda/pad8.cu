@@ -1,6 +1,6 @@
-/* pad8.cu -- tiles of 8 * SUB_TILES rows of one group, both layers fused, on tensor cores.
+/* pad8.cu -- tiles of SUB_TILES times 8 (or 16) rows of one group, both layers fused, on tensor cores.
  *
- * Rows are padded to 8, k and outputs to 16, by zeros and repeats that are made on the chip; memory holds none. A warp, or the
+ * Rows are padded to 8 (16), k and outputs to 16, by zeros and repeats that are made on the chip; memory holds none. A warp, or the
  * warps of a block together (SHARE), make a tile. Rows without a group are tiles too: of zeros. */
 //% include("cuda/lib/base.cuh")
 //% include("cuda/lib/ptx.cuh")
@@ -17,8 +17,14 @@ enum : int { PLAN_TILE = TILE_ROWS };
 //% else
 //% include("cuda/lib/plan_ballot.cuh")
 //% end
-//% include("cuda/lib/pad8_load.cuh")
+//% include("cuda/lib/pad8_turn.cuh")
+//% if p.tokens == 0 then
 //% include("cuda/lib/pad8_tokens_n.cuh")
+//% else
+//% include("cuda/lib/pad8_tokens_m.cuh")
+//% end
+//% include("cuda/lib/pad8_load.cuh")
+//% include("cuda/lib/pad8_layers.cuh")
 
 /* Whether an address and the strides from it are multiples of what a load of a line of D takes. */
 template <int D> DEV bool allows(const void *p, i64 ld, i64 stride) {

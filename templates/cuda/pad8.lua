@@ -9,7 +9,7 @@ local ceil_div, sizes = pad8.ceil_div, pad8.sizes
 local function pads_no_more(n, p) return p.run == 4 or n == 0 or ceil_div(n, 32) * 2 == ceil_div(n, 16) end
 
 return family {
-  about = "tiles of 8 rows of a group on tensor cores, tokens on the n side, both layers fused; padded on the chip",
+  about = "tiles of 8 rows of a group on tensor cores, both layers fused; padded on the chip",
   source = "mma.m16n8k16 with the weights as the A operand: its n of 8 is the smallest padding that tensor cores have",
   revision = 1,
   rank = 20,
@@ -17,7 +17,8 @@ return family {
   ops = { "linear", "mlp" },
   dtypes = { "f32", "f16", "bf16" },
   params = {
-    { "sub_tiles", { 1, 2, 4 }, default = 1, about = "8-row pieces of a tile; those without rows are passed over" },
+    { "tokens", { 0, 1 }, default = 0, about = "the side of the product that rows are on: 0: n, in pieces of 8; 1: m, of 16" },
+    { "sub_tiles", { 1, 2, 4 }, default = 1, about = "pieces of 8 or 16 rows in a tile; those without rows are passed over" },
     { "warps", { 1, 2, 4, 8 }, default = 1, about = "warps of a block" },
     { "share", { 0, 1 }, default = 0, about = "1: the block's warps share a tile; 0: each has its own" },
     { "run", { 4, 8 }, default = 4, about = "neighbouring k that a lane owns: 4 go into one step of 16, 8 into two" },
@@ -44,6 +45,7 @@ return family {
       local s = sizes(op, p)
       return p.share == 1 or (p.stage_x == 0 and (p.hidden_shared == 0 or s.hidden_chunks * s.out_chunks > 64))
     end },
+    { "a lane for each row of a tile", function(op, p) return sizes(op, p).tile_rows <= 32 end },
     { "hidden values in two parts, in a few forms", function(op, p)
       return p.hidden_parts == 1 or (p.run == 4 and p.stage_x == 0 and (p.warps == 1 or (p.warps == 4 and p.share == 1)))
     end },
@@ -54,13 +56,13 @@ return family {
     { "outputs of a tile in registers", function(op, p) return sizes(op, p).out_words <= 96 end },
     { "registers of a thread", function(op, p)
       local s = sizes(op, p)
-      return s.out_words + s.x_kept * s.x_words + s.steps * p.sub_tiles * 4 <= 160
+      return s.out_words + s.x_kept * s.x_words + s.sum_words <= 160
     end },
     { "shared memory of a block", function(op, p, device) return sizes(op, p).shared_bytes <= device.shared_optin_max - 8192 end },
   },
   numeric = function(op, p)
     local act, s, multiplied = act_error[op.act], sizes(op, p), product.of(op, p)
-    local class = "mma8_" .. multiplied.name .. "_" .. p.run
+    local class = (p.tokens == 1 and "mma16_" or "mma8_") .. multiplied.name .. "_" .. p.run
     if op.kind == "mlp" and p.hidden_shared == 0 and s.sharers > 1 then class = class .. "_by" .. s.sharers end
     if p.hidden_parts == 2 then class = class .. "_x2" end
     local hidden = op.kind == "linear" and "f32" or op.dtype .. (p.hidden_parts == 2 and "x2" or "")
@@ -82,7 +84,7 @@ return family {
     if p.plan == 1 then return plan.valid() end
     return "rows <= 1048576 and groups <= 1048576 and rows * (groups + 1) <= 33554432"
   end,
-  workspace = function(op, p) return p.plan == 1 and plan.workspace(op, 8 * p.sub_tiles) or "0" end,
+  workspace = function(op, p) return p.plan == 1 and plan.workspace(op, sizes(op, p).tile_rows) or "0" end,
   steps = function(op, p)
     local s = sizes(op, p)
     local steps, tiles = {}, nil

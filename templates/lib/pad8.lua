@@ -11,7 +11,9 @@ local function pitch(n, op, p)
 end
 
 local function sizes(op, p)
-  local s = { chunk = 4 * p.run, tile_rows = 8 * p.sub_tiles }
+  local s = { chunk = 4 * p.run, row_parts = p.tokens == 1 and 2 or 1 }
+  local lane_rows = s.row_parts * p.sub_tiles
+  s.tile_rows = 8 * lane_rows
   s.steps = s.chunk // 16
   s.sharers = p.share == 1 and p.warps or 1
   s.slots = p.warps // s.sharers
@@ -27,11 +29,12 @@ local function sizes(op, p)
     s.hidden_pitch = pitch(op.n_hidden, op, p)
     s.hidden_bytes = p.hidden_parts * s.tile_rows * s.hidden_pitch
   elseif op.kind == "mlp" and s.sharers > 1 then
-    s.partial_bytes = s.sharers * s.out_chunks * s.steps * p.sub_tiles * 4 * 4 * 32
+    s.partial_bytes = s.sharers * s.out_chunks * s.steps * lane_rows * 4 * 4 * 32
   end
-  s.x_words = s.in_chunks * s.steps * p.sub_tiles * product.of(op, p).words
+  s.x_words = s.in_chunks * s.steps * lane_rows * product.of(op, p).words
   s.x_kept = (p.stage_x == 0 and s.x_words <= 48) and 1 or 0
-  s.out_words = op.kind == "mlp" and p.hidden_shared == 0 and s.out_chunks * s.steps * p.sub_tiles * 4 or 0
+  s.out_words = op.kind == "mlp" and p.hidden_shared == 0 and s.out_chunks * s.steps * lane_rows * 4 or 0
+  s.sum_words = s.steps * lane_rows * 4
   s.slot_bytes = s.x_bytes + s.hidden_bytes + s.partial_bytes
   s.shared_bytes = s.slots * s.slot_bytes
   return s

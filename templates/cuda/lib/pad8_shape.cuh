@@ -6,7 +6,9 @@
  * of y. */
 //% local size = shared("lib/pad8.lua").sizes(op, p)
 enum : int {
-  TILE_ROWS = 8 * SUB_TILES,
+  ROW_PARTS = $(size.row_parts), /* rows that a lane has of a sub-tile */
+  SUB_ROWS = 8 * ROW_PARTS,
+  TILE_ROWS = SUB_ROWS * SUB_TILES,
   CHUNK = $(size.chunk),
   STEPS = $(size.steps),
   SHARERS = $(size.sharers), /* warps that work on one tile */
@@ -79,11 +81,8 @@ struct tile {
   u32 row;   /* lane i: row i of the tile, the last one from n on */
 };
 
-/* Column n * 8 + g of the tile's sub-tile n is this row; columns past the last repeat it, and nobody looks at what they give.
- */
-DEV i64 column_row(const tile &at, int n) {
-  return __shfl_sync(0xffffffffu, at.row, n * 8 + lane_g());
-}
-DEV bool sub_tile_live(const tile &at, int n) {
-  return SUB_TILES == 1 || n == 0 || n * 8 < at.n;
-} /* uniform */
+/* Row h (of ROW_PARTS) that this lane has of sub-tile n, as a place in the tile, and as a row. Places past the last row repeat it,
+ * and nobody looks at what they give. */
+DEV int place_of(int n, int h) { return n * SUB_ROWS + 8 * h + lane_g(); }
+DEV i64 row_of(const tile &at, int n, int h) { return __shfl_sync(0xffffffffu, at.row, place_of(n, h)); }
+DEV bool sub_tile_live(const tile &at, int n) { return SUB_TILES == 1 || n == 0 || n * SUB_ROWS < at.n; } /* uniform */

@@ -183,7 +183,7 @@ static void check_few_rows(const char *variant) {
 
 #define VARIANT(parts, shared, plan, run, share, stage, tiles, warps)                                          \
   "pad8:hidden_parts=" #parts ",hidden_shared=" #shared ",plan=" #plan ",product=0,run=" #run ",share=" #share \
-  ",stage_x=" #stage ",sub_tiles=" #tiles ",warps=" #warps
+  ",stage_x=" #stage ",sub_tiles=" #tiles ",tokens=0,warps=" #warps
 
 static void test_few_rows(void **state) {
   (void)state;
