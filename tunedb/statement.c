@@ -196,7 +196,7 @@ rgt_status rgt__bind_scene(rgt__tunedb *db, rgt__sql_name name, const rgt__diges
 const char *rgt__read_text(rgt__reader *r) {
   int column = r->column++;
   const char *text = sqlite3_column_type(r->s, column) == SQLITE_TEXT ? (const char *)sqlite3_column_text(r->s, column) : NULL;
-  if (text) return text;
+  if (text && strlen(text) == (size_t)sqlite3_column_bytes(r->s, column)) return text; /* a NUL within: never stored by us */
   r->bad = 1;
   return "";
 }
