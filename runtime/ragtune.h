@@ -550,6 +550,44 @@ RGT_API rgt_status rgt_db_misses(rgt_ctx *ctx, rgt_db_miss_fn fn, void *user);
 RGT_API rgt_status rgt_db_check(rgt_ctx *ctx);
 /* rgt_db_rebuild -- derives the winners again from the trials. Returns RGT_OK or RGT_EDB. */
 RGT_API rgt_status rgt_db_rebuild(rgt_ctx *ctx);
+
+typedef struct rgt_db_counts {
+  int64_t n_runs_new, n_runs_known, n_runs_dropped; /* known: they were there before */
+  int64_t n_trials_new, n_trials_known, n_trials_dropped;
+  /* why trials were dropped, for their own sake or for what they refer to */
+  int64_t n_wrong_key;    /* the fields do not give the key that is stored beside them: they were changed */
+  int64_t n_out_of_range; /* a text or number that is never stored */
+  int64_t n_orphans;      /* the run, signature, place or variant is not there */
+  int64_t n_signatures;   /* whose winners were derived anew, counted once for each device class and policy */
+} rgt_db_counts;
+
+/* rgt_db_merge -- the union of the trials in use and those of n other tuned databases; winners are derived anew, so that any order,
+ * repetition and grouping end alike. All or nothing over all files. They are foreign: opened for reading alone, checked whole, and
+ * refused where their schema is not word for word one of ours; what is wrong with single trials is counted. Nothing of them is
+ * compiled or run here. A variant that this build does not know is kept, and never taken.
+ * paths      [n]: exports, or other machines' databases, also such as are in use; n >= 1
+ * counts     may be NULL
+ * rgt_db_import -- the same with one file.
+ * Returns RGT_OK, RGT_EINVAL (no path; the database itself), RGT_EDB (which file, what is wrong with it; the database in use cannot
+ * be written), RGT_ENOMEM. Writers of other processes wait while trials are stored (a million take under a minute). */
+RGT_API rgt_status rgt_db_merge(rgt_ctx *ctx, const char *const *paths, int n, rgt_db_counts *counts);
+RGT_API rgt_status rgt_db_import(rgt_ctx *ctx, const char *path, rgt_db_counts *counts);
+
+#define RGT_DB_DIGEST_MAX 65
+typedef struct rgt_db_exported {
+  int64_t n_runs, n_trials, n_trials_dropped, n_bytes;
+  char digest[RGT_DB_DIGEST_MAX]; /* of the set of trials, in hex: equal sets, equal digests, whatever the file's form */
+} rgt_db_exported;
+
+/* rgt_db_export -- every trial in use, and what follows from them, into one file for others: to import, to merge, or to name in a
+ * list of databases that are only read. Made under another name, synced, then renamed. No misses, pins, bans, dates of imports, no
+ * names of hosts, no paths. Equal sets of trials give equal bytes with one version of SQLite (it writes its number into the file).
+ * path       is made with the usual mode; an empty file or a tuned database that lies there is replaced
+ * exported   may be NULL
+ * Returns RGT_OK, RGT_EINVAL (no path; the database itself), RGT_EDB (what lies there is something else, or in use), RGT_EIO (it
+ * cannot be written), RGT_ENOMEM. */
+RGT_API rgt_status rgt_db_export(rgt_ctx *ctx, const char *path, rgt_db_exported *exported);
+
 /* rgt_db_path -- file in use, ":memory:" when none. Borrowed. */
 RGT_API const char *rgt_db_path(const rgt_ctx *ctx);
 

@@ -12,14 +12,18 @@ typedef struct db_verb {
   const char *name;
   const char *words; /* what follows it, for messages; NULL: nothing */
   int least, most;   /* how many words follow */
+  int makes;         /* --db may name a file that is not there yet */
   rgt_status (*run)(rgt__db_work *w, rgt__message *m);
 } db_verb;
 
 static const db_verb verbs[] = {
-    {"list", NULL, 0, 0, rgt__db_list},
-    {"misses", NULL, 0, 0, rgt__db_misses},
-    {"check", NULL, 0, 0, rgt__db_check},
-    {"rebuild", NULL, 0, 0, rgt__db_rebuild},
+    {"list", NULL, 0, 0, 0, rgt__db_list},
+    {"misses", NULL, 0, 0, 0, rgt__db_misses},
+    {"check", NULL, 0, 0, 0, rgt__db_check},
+    {"rebuild", NULL, 0, 0, 0, rgt__db_rebuild},
+    {"export", "one file", 1, 1, 0, rgt__db_export},
+    {"import", "one file", 1, 1, 1, rgt__db_import},
+    {"merge", "one or more files", 1, INT32_MAX, 1, rgt__db_merge},
 };
 enum { N_VERBS = sizeof verbs / sizeof *verbs };
 
@@ -89,7 +93,7 @@ static rgt_status run(rgt__db_work *w, rgt__message *m) {
   if (s == RGT_OK) s = rgt__session_open(&w->session, w->o, "cpu", NULL, m); /* a database needs no other device */
   if (s != RGT_OK) return s;
   snprintf(w->path, sizeof w->path, "%s", rgt_db_path(w->session.ctx));
-  if (w->o->db && strcmp(w->o->db, ":memory:") != 0 && access(w->o->db, F_OK) != 0)
+  if (w->o->db && !verb->makes && strcmp(w->o->db, ":memory:") != 0 && access(w->o->db, F_OK) != 0)
     return rgt__message_set(m, RGT_EIO, "--db %s: %s", w->o->db, strerror(errno));
   if (w->o->json) {
     w->object = rgt__json_object("db");

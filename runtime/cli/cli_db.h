@@ -26,5 +26,8 @@ rgt_status rgt__db_list(rgt__db_work *w, rgt__message *m);
 rgt_status rgt__db_misses(rgt__db_work *w, rgt__message *m);
 rgt_status rgt__db_check(rgt__db_work *w, rgt__message *m);
 rgt_status rgt__db_rebuild(rgt__db_work *w, rgt__message *m);
+rgt_status rgt__db_export(rgt__db_work *w, rgt__message *m);
+rgt_status rgt__db_import(rgt__db_work *w, rgt__message *m);
+rgt_status rgt__db_merge(rgt__db_work *w, rgt__message *m);
 
 #endif

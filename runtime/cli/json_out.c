@@ -34,6 +34,12 @@ json_t *rgt__json_array(json_t *object, const char *key) {
   return array;
 }
 
+json_t *rgt__json_child(json_t *object, const char *key) {
+  json_t *child = json_object();
+  set(object, key, child);
+  return child;
+}
+
 void rgt__json_append(json_t *array, json_t *value) {
   if (json_array_append_new(array, value) != 0) failed = 1;
 }

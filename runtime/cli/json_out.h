@@ -12,6 +12,8 @@ void rgt__json_real(json_t *object, const char *key, double value); /* not finit
 void rgt__json_bool(json_t *object, const char *key, int value);
 /* rgt__json_array -- a new array under key, borrowed. */
 json_t *rgt__json_array(json_t *object, const char *key);
+/* rgt__json_child -- a new object under key, borrowed. */
+json_t *rgt__json_child(json_t *object, const char *key);
 /* rgt__json_append -- value, which is taken over, to the end of array. */
 void rgt__json_append(json_t *array, json_t *value);
 /* rgt__json_object -- {"verb": verb, "version": ...}, owned. */

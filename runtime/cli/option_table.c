@@ -18,7 +18,7 @@ const rgt__verb_entry rgt__verb_table[RGT_N_VERBS] = {
   [RGT_VERB_COMPILE] = {"compile", "compile OP (--target TARGET | -o DIR) [options]", "compile variants and report their registers, shared bytes and spills; write a bundle of code"},
   [RGT_VERB_SHOW]    = {"show", "show OP [--rows N | --variant TEXT] [--emit KIND] [-o FILE]", "print the source or the code of one variant"},
   [RGT_VERB_WHY]     = {"why", "why OP --rows N [options]", "what dispatch would run, and why"},
-  [RGT_VERB_DB]      = {"db", "db list|misses|check|rebuild [--db FILE]", "the tuned database"},
+  [RGT_VERB_DB]      = {"db", "db list|misses|check|rebuild|export|import|merge [FILE...] [--db FILE]", "the tuned database"},
   [RGT_VERB_ENV]     = {"env", "env [--db FILE]", "devices, compilers, versions, files, environment variables"},
 };
 

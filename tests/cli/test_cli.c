@@ -45,7 +45,9 @@ static void usage_errors_are_one_line(void **unused) {
   expect_refusal(run("show " SMALL " --emit cubin --json"), 2, "--emit cubin is binary");
   expect_refusal(run("show " SMALL " --variant nobody:x=1"), 2, "nobody");
   expect_refusal(run("db"), 2, "db needs an action");
-  expect_refusal(run("db export file"), 2, "db export: not in this version");
+  expect_refusal(run("db export"), 2, "db export needs one file");
+  expect_refusal(run("db import a b"), 2, "db import takes one file, 'b' is given too");
+  expect_refusal(run("db merge"), 2, "db merge needs one or more files");
   expect_refusal(run("db list more"), 2, "'more' is given");
   expect_refusal(run("run --case %s/one_row", CASES), 2, "--y is missing");
   expect_refusal(run("run --y y.npy"), 2, "run needs --case DIR");

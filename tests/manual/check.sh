@@ -86,7 +86,7 @@ complete_bash() {
 }
 : >"$home/a-file"
 [ "$(complete_bash ragtune run --dtype b)" = bf16 ] && [ "$(complete_bash ragtune ver)" = verify ] &&
-  [ "$(complete_bash ragtune db re)" = rebuild ] && [ "$(complete_bash ragtune --device = cu)" = 'cuda cuda:0' ] &&
+  [ "$(complete_bash ragtune db re)" = rebuild ] && [ "$(complete_bash ragtune db me)" = merge ] && [ "$(complete_bash ragtune --device = cu)" = 'cuda cuda:0' ] &&
   [ "$(cd "$home" && complete_bash ragtune show -o a-)" = a-file ] && [ -z "$(complete_bash ragtune run --groups '')" ]
 say $? manual_bash_completes
 
@@ -101,7 +101,7 @@ if command -v fish >/dev/null; then
   say $? manual_fish_is_fish
   complete_fish() { fish --no-config -c 'source $argv[1]; complete -C $argv[2]' "$manual/ragtune.fish" "$1" | cut -f1 | sort | tr '\n' ' '; }
   [ "$(complete_fish 'ragtune run --dtype ')" = 'bf16 f16 f32 ' ] && [ "$(complete_fish 'ragtune ver')" = 'verify ' ] &&
-    [ "$(complete_fish 'ragtune db ')" = 'check list misses rebuild ' ] && [ "$(complete_fish 'ragtune compile --targ')" = '--target ' ]
+    [ "$(complete_fish 'ragtune db ')" = 'check export import list merge misses rebuild ' ] && [ "$(complete_fish 'ragtune compile --targ')" = '--target ' ]
   say $? manual_fish_completes
 else
   skip manual_fish_is_fish 'fish is not installed'
