@@ -91,19 +91,18 @@ DEV void zero_tile(const rgt_kargs &k, const tile &at) {
 ENTRY __launch_bounds__(WARPS * 32, 1) KERNEL(pad8)(const __grid_constant__ rgt_kargs k, void *) {
   __shared__ ballot_room<TILE_ROWS> rooms[WARPS];
   const int warp = (int)threadIdx.x >> 5, slot = SHARERS > 1 ? 0 : warp;
-  const i64 buckets = k.groups + 1, slots = (i64)gridDim.x * SLOTS;
-  const int parts = slots < 2 * buckets ? 1 : (int)(slots / buckets);
+  const u32 buckets = (u32)k.groups + 1, slots = gridDim.x * SLOTS, parts = slots < buckets ? 1 : slots / buckets;
   unsigned char *shared = shared_bytes + slot * SLOT_BYTES;
 #pragma unroll 1
-  for (i64 i = (i64)blockIdx.x * SLOTS + slot; i < buckets * parts; i += slots) {
-    const int part = (int)(i / buckets);
-    const i64 bucket = i - part * buckets;
-    ballot_tiles<TILE_ROWS>(k, rooms[warp], bucket, part, parts, part == 0 && sharer() == 0, [&](i64 group, int n, u32 row) {
-      if (group >= 0)
-        do_tile(k, {group, n, row}, shared);
-      else
-        zero_tile(k, {group, n, row});
-    });
+  for (u32 i = blockIdx.x * SLOTS + slot; i < buckets * parts; i += slots) {
+    const u32 part = i / buckets, bucket = i - part * buckets;
+    ballot_tiles<TILE_ROWS>(k, rooms[warp], bucket, (int)part, (int)parts, part == 0 && sharer() == 0,
+                            [&](i64 group, int n, u32 row) {
+                              if (group >= 0)
+                                do_tile(k, {group, n, row}, shared);
+                              else
+                                zero_tile(k, {group, n, row});
+                            });
   }
 }
 //% end

@@ -40,10 +40,12 @@ DEV int ballot_look(const rgt_kargs &k, ballot_room<HEIGHT> &room, int have, i64
 #pragma unroll
   for (int i = 0; i < BALLOT_STEP; i++) {
     const i64 row = at + 32 * i + lane;
+    if (i > 0 && at + 32 * i >= to) break;
     in[i] = row < to && ballot_in(k, row, bucket, count);
   }
 #pragma unroll
   for (int i = 0; i < BALLOT_STEP; i++) {
+    if (i > 0 && at + 32 * i >= to) break;
     const u32 mask = __ballot_sync(0xffffffffu, in[i]);
     if (in[i]) room.row[have + __popc(mask & ((1u << lane) - 1))] = (u32)(at + 32 * i + lane);
     have += __popc(mask);
