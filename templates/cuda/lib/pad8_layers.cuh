@@ -1,10 +1,10 @@
 /* pad8_layers.cuh -- the body of a tile: sums of both layers, whichever side of the product its rows are on.
  *
- * Before it comes pad8_tokens_n.cuh or pad8_tokens_m.cuh, which say what fragments are and where a lane's sums belong. Each row is
- * summed by itself, so its bits hang on nothing else in its tile. */
+ * Before it comes pad8_tokens_n.cuh or pad8_tokens_m.cuh, which say what fragments are and where a lane's sums belong. Each row
+ * is summed by itself, so its bits hang on nothing else in its tile. */
 
 /* Biases are where the sums begin; nothing where `first` is false (another warp has them). */
-template <int LAYER> DEV void begin_sums(const rgt_kargs &k, i64 group, int m, bool first, sums &c) {
+template <int LAYER, int V> DEV void begin_sums(const operand<LAYER, V> &w, int m, bool first, sums &c) {
   typedef shape<LAYER> S;
 #pragma unroll
   for (int s = 0; s < STEPS; s++)
@@ -17,7 +17,7 @@ template <int LAYER> DEV void begin_sums(const rgt_kargs &k, i64 group, int m, b
           int o = m * CHUNK + sum_output(s, p, j);
           if (S::N_TAIL && o > S::N - 1) o = S::N - 1;
           float one[1] = {0.0f};
-          if (first) load_run<1, (int)sizeof(elem)>(bias_of<LAYER>(k, group) + o, one);
+          if (first) load_run<1, (int)sizeof(elem)>(w.bias + o, one);
           bias[j] = one[0];
         }
       }
@@ -38,9 +38,10 @@ DEV void add_chunk(const tile &at, int n, const frag_w (&w)[STEPS][STEPS], const
 }
 
 template <bool CUT, int LAYER, int V, class X>
-DEV void one_chunk(const tile &at, const operand<LAYER, V> &w, int m, const X &x, int chunk, sums &c) {
+DEV void one_chunk(const tile &at, const operand<LAYER, V> &w, const typename operand<LAYER, V>::lines &lines, int m,
+                   const X &x, int chunk, sums &c) {
   frag_w fw[STEPS][STEPS];
-  w.template load<CUT>(m, chunk, fw);
+  w.template load<CUT>(lines, m, chunk, fw);
 #pragma unroll
   for (int n = 0; n < SUB_TILES; n++) {
     frag_x fx[STEPS];
@@ -53,9 +54,10 @@ DEV void one_chunk(const tile &at, const operand<LAYER, V> &w, int m, const X &x
 template <int UNROLL, int LAYER, int V, class X>
 DEV void all_chunks(const tile &at, const operand<LAYER, V> &w, int m, const X &x, sums &c) {
   typedef shape<LAYER> S;
+  const typename operand<LAYER, V>::lines lines = w.at(m);
 #pragma unroll UNROLL
-  for (int chunk = 0; chunk < S::K / CHUNK; chunk++) one_chunk<false>(at, w, m, x, chunk, c);
-  if constexpr (S::K_TAIL) one_chunk<true>(at, w, m, x, S::K / CHUNK, c);
+  for (int chunk = 0; chunk < S::K / CHUNK; chunk++) one_chunk<false>(at, w, lines, m, x, chunk, c);
+  if constexpr (S::K_TAIL) one_chunk<true>(at, w, lines, m, x, S::K / CHUNK, c);
 }
 
 template <int LAYER> DEV void activate(int m, sums &c) {
@@ -146,7 +148,7 @@ DEV void add_hidden(const tile &at, const operand<2, V> &w, int u, const sums &h
 #pragma unroll
   for (int m = 0; m < OUT_CHUNKS; m++) {
     frag_w fw[STEPS][STEPS];
-    w.template load<shape<2>::K_TAIL>(m, u, fw);
+    w.template load<shape<2>::K_TAIL>(w.at(m), m, u, fw);
 #pragma unroll
     for (int n = 0; n < SUB_TILES; n++) add_chunk(at, n, fw, fx[n], out[m]);
   }
@@ -159,7 +161,8 @@ DEV void store_partials(const rgt_kargs &k, const tile &at, unsigned char *share
   enum : int { OF_STEP = PIECES * 4, EACH = SUB_TILES * STEPS * OF_STEP, ALL = OUT_CHUNKS * EACH };
 #pragma unroll
   for (int i = 0; i < ALL; i++)
-    partial[(sharer() * ALL + i) * 32] = out[i / EACH][i / (STEPS * OF_STEP) % SUB_TILES][i / OF_STEP % STEPS][i / 4 % PIECES][i % 4];
+    partial[(sharer() * ALL + i) * 32] =
+        out[i / EACH][i / (STEPS * OF_STEP) % SUB_TILES][i / OF_STEP % STEPS][i / 4 % PIECES][i % 4];
   tile_barrier();
 #pragma unroll 1
   for (int m = sharer(); m < OUT_CHUNKS; m += SHARERS) {
@@ -178,16 +181,16 @@ DEV void store_partials(const rgt_kargs &k, const tile &at, unsigned char *share
 
 /* The MLP with its hidden values in registers, a chunk at a time; each sharer takes its own chunks. */
 template <bool WIDE, class X> DEV void layers(const rgt_kargs &k, const tile &at, unsigned char *shared, const X &x) {
-  const operand<1, load_piece<WIDE, shape<1>::LINE>::value> w1 = {weights_of<1>(k, at.group), k.ld_w1};
-  const operand<2, load_piece<WIDE, shape<2>::LINE>::value> w2 = {weights_of<2>(k, at.group), k.ld_w2};
+  const auto w1 = operand<1, load_piece<WIDE, shape<1>::LINE>::value>::of(k, at.group);
+  const auto w2 = operand<2, load_piece<WIDE, shape<2>::LINE>::value>::of(k, at.group);
   enum : int { V_OUT = load_piece<WIDE, N_OUT>::value };
   sums out[OUT_CHUNKS];
 #pragma unroll
-  for (int m = 0; m < OUT_CHUNKS; m++) begin_sums<2>(k, at.group, m, sharer() == 0, out[m]);
+  for (int m = 0; m < OUT_CHUNKS; m++) begin_sums(w2, m, sharer() == 0, out[m]);
 #pragma unroll 1
   for (int u = sharer(); u < shape<1>::N_CHUNKS; u += SHARERS) {
     sums hidden;
-    begin_sums<1>(k, at.group, u, true, hidden);
+    begin_sums(w1, u, true, hidden);
     all_chunks<X::UNROLL>(at, w1, u, x, hidden);
     activate<1>(u, hidden);
     add_hidden<0>(at, w2, u, hidden, out);
@@ -218,13 +221,13 @@ template <int PART> DEV void keep_hidden(unsigned char *shared, int m, const sum
 
 /* The MLP with its hidden values in shared memory: sharers take chunks of hidden values, then of outputs. */
 template <bool WIDE, class X> DEV void layers(const rgt_kargs &k, const tile &at, unsigned char *shared, const X &x) {
-  const operand<1, load_piece<WIDE, shape<1>::LINE>::value> w1 = {weights_of<1>(k, at.group), k.ld_w1};
-  const operand<2, load_piece<WIDE, shape<2>::LINE>::value> w2 = {weights_of<2>(k, at.group), k.ld_w2};
+  const auto w1 = operand<1, load_piece<WIDE, shape<1>::LINE>::value>::of(k, at.group);
+  const auto w2 = operand<2, load_piece<WIDE, shape<2>::LINE>::value>::of(k, at.group);
   const in_shared<HIDDEN_PITCH> high = {shared + HIDDEN_AT}, low = {shared + HIDDEN_AT + TILE_ROWS * HIDDEN_PITCH};
 #pragma unroll 1
   for (int m = sharer(); m < shape<1>::N_CHUNKS; m += SHARERS) {
     sums c;
-    begin_sums<1>(k, at.group, m, true, c);
+    begin_sums(w1, m, true, c);
     all_chunks<X::UNROLL>(at, w1, m, x, c);
     activate<1>(m, c);
     keep_hidden<0>(shared, m, c);
@@ -234,7 +237,7 @@ template <bool WIDE, class X> DEV void layers(const rgt_kargs &k, const tile &at
 #pragma unroll 1
   for (int m = sharer(); m < shape<2>::N_CHUNKS; m += SHARERS) {
     sums c;
-    begin_sums<2>(k, at.group, m, true, c);
+    begin_sums(w2, m, true, c);
     all_chunks<2>(at, w2, m, high, c);
     if constexpr (HIDDEN_PARTS == 2) all_chunks<2>(at, w2, m, low, c);
     store_chunk<load_piece<WIDE, N_OUT>::value>(k, at, m, c);
@@ -245,11 +248,11 @@ template <bool WIDE, class X> DEV void layers(const rgt_kargs &k, const tile &at
 
 /* The linear layer: sharers take chunks of outputs. */
 template <bool WIDE, class X> DEV void layers(const rgt_kargs &k, const tile &at, unsigned char *, const X &x) {
-  const operand<1, load_piece<WIDE, shape<1>::LINE>::value> w = {weights_of<1>(k, at.group), k.ld_w1};
+  const auto w = operand<1, load_piece<WIDE, shape<1>::LINE>::value>::of(k, at.group);
 #pragma unroll 1
   for (int m = sharer(); m < shape<1>::N_CHUNKS; m += SHARERS) {
     sums c;
-    begin_sums<1>(k, at.group, m, true, c);
+    begin_sums(w, m, true, c);
     all_chunks<X::UNROLL>(at, w, m, x, c);
     activate<1>(m, c);
     store_chunk<load_piece<WIDE, N_OUT>::value>(k, at, m, c);

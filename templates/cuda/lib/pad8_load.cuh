@@ -1,16 +1,16 @@
 /* pad8_load.cuh -- operands from global memory to fragments, by the widest loads that a line allows. */
 
-/* p[c .. c + RUN) of a line of D elements, V a load. CUT: zeros from D on, and where !ok, from no memory. */
-template <int V, int D, bool CUT> DEV void load_line(const elem *p, int c, bool ok, u32 (&run)[RUN_WORDS]) {
+/* p[0 .. RUN), V elements a load. CUT: from `left` on, which may be 0 or less, zeros from no memory. */
+template <int V, bool CUT> DEV void load_line(const elem *p, int left, u32 (&run)[RUN_WORDS]) {
   if constexpr (V * (int)sizeof(elem) >= 4) {
     enum : int { N = V * (int)sizeof(elem) / 4 };
 #pragma unroll
     for (int at = 0; at < RUN; at += V) {
       u32 w[N];
       if constexpr (CUT)
-        load_words_if<N>(ok && c + at < D, p + c + at, w);
+        load_words_if<N>(at < left, p + at, w);
       else
-        load_words<N>(p + c + at, w);
+        load_words<N>(p + at, w);
 #pragma unroll
       for (int i = 0; i < N; i++) run[at * (int)sizeof(elem) / 4 + i] = w[i];
     }
@@ -19,11 +19,11 @@ template <int V, int D, bool CUT> DEV void load_line(const elem *p, int c, bool 
     for (int at = 0; at < RUN; at += 2) {
       u32 low, high;
       if constexpr (CUT) {
-        low = load_half_word_if(ok && c + at < D, p + c + at);
-        high = load_half_word_if(ok && c + at + 1 < D, p + c + at + 1);
+        low = load_half_word_if(at < left, p + at);
+        high = load_half_word_if(at + 1 < left, p + at + 1);
       } else {
-        low = load_half_word(p + c + at);
-        high = load_half_word(p + c + at + 1);
+        low = load_half_word(p + at);
+        high = load_half_word(p + at + 1);
       }
       run[at / 2] = low | high << 16;
     }
@@ -42,46 +42,68 @@ template <int V> DEV void store_piece(elem *to, const u32 (&run)[RUN_WORDS], int
   }
 }
 
-/* Layer LAYER's weights of one group, V elements a load. */
+/* Layer LAYER's weights of one group, V elements a load, and its biases. */
 template <int LAYER, int V> struct operand {
   typedef shape<LAYER> S;
-  const elem *w;
+  const elem *w, *bias; /* w: from the lane's own first element of a line on */
   i64 ld;
 
-  /* Outputs of chunk m against inputs of chunk c. Outputs past the last repeat it (nk) or are 0 (kn): nobody looks at them.
-   * Inputs past the last are 0. CUT: the chunk of inputs is the last one, and not whole. */
-  template <bool CUT> __device__ __forceinline__ void load(int m, int c, frag_w (&a)[STEPS][STEPS]) const {
-    if constexpr (LAYOUT == LAYOUT_NK)
-      load_nk<CUT>(m, c, a);
-    else
-      load_kn<CUT>(m, c, a);
+  static __device__ __forceinline__ operand of(const rgt_kargs &k, i64 group) {
+    const elem *bias = nullptr;
+    if constexpr (layer<LAYER>::BIAS) bias = bias_of<LAYER>(k, group);
+    return {weights_of<LAYER>(k, group) + RUN * lane_t(), bias, layer<LAYER>::ld(k)};
   }
 
-  template <bool CUT> __device__ __forceinline__ void load_nk(int m, int c, frag_w (&a)[STEPS][STEPS]) const {
+  /* Where the lane begins to read for chunk m of the outputs: lines g and g + 8 of a step; of outputs (nk), or of k (kn). */
+  struct lines {
+    const elem *p[STEPS][2];
+  };
+  __device__ __forceinline__ lines at(int m) const {
+    lines l;
+#pragma unroll
+    for (int s = 0; s < STEPS; s++)
+#pragma unroll
+      for (int j = 0; j < 2; j++) {
+        const int i = in_chunk(lane_g() + 8 * j, s);
+        if constexpr (LAYOUT == LAYOUT_KN)
+          l.p[s][j] = w + i * ld + m * CHUNK;
+        else if constexpr (S::N_TAIL)
+          l.p[s][j] = w + (m * CHUNK + i < S::N ? m * CHUNK + i : S::N - 1) * ld;
+        else
+          l.p[s][j] = w + m * CHUNK * ld + i * ld;
+      }
+    return l;
+  }
+
+  /* Outputs of chunk m, whose lines l are, against inputs of chunk c. Outputs past the last repeat it (nk) or are 0 (kn):
+   * nobody looks at them. Inputs past the last are 0. CUT: the chunk of inputs is the last one, and not whole. */
+  template <bool CUT> __device__ __forceinline__ void load(const lines &l, int m, int c, frag_w (&a)[STEPS][STEPS]) const {
+    if constexpr (LAYOUT == LAYOUT_NK)
+      load_nk<CUT>(l, c, a);
+    else
+      load_kn<CUT>(l, m, c, a);
+  }
+
+  template <bool CUT> __device__ __forceinline__ void load_nk(const lines &l, int c, frag_w (&a)[STEPS][STEPS]) const {
 #pragma unroll
     for (int s = 0; s < STEPS; s++) {
       u32 run[2][RUN_WORDS];
 #pragma unroll
-      for (int j = 0; j < 2; j++) {
-        int o = m * CHUNK + in_chunk(lane_g() + 8 * j, s);
-        if (S::N_TAIL && o > S::N - 1) o = S::N - 1;
-        load_line<V, S::K, CUT>(w + o * ld, c * CHUNK + RUN * lane_t(), true, run[j]);
-      }
+      for (int j = 0; j < 2; j++) load_line<V, CUT>(l.p[s][j] + c * CHUNK, S::K - c * CHUNK - RUN * lane_t(), run[j]);
 #pragma unroll
       for (int q = 0; q < STEPS; q++) a[s][q] = make_w(run[0] + QUAD * q, run[1] + QUAD * q);
     }
   }
 
-  template <bool CUT> __device__ __forceinline__ void load_kn(int m, int c, frag_w (&a)[STEPS][STEPS]) const {
+  template <bool CUT> __device__ __forceinline__ void load_kn(const lines &l, int m, int c, frag_w (&a)[STEPS][STEPS]) const {
 #pragma unroll
     for (int q = 0; q < STEPS; q++) {
       u32 row[STEPS][2][QUAD]; /* of step s: row g, row g + 8 */
 #pragma unroll
       for (int j = 0; j < 2; j++) {
         u32 run[RUN_WORDS];
-        const int i = c * CHUNK + in_chunk(lane_g() + 8 * j, q);
-        const bool ok = !CUT || i < S::K;
-        load_line<V, S::N, CUT || S::N_TAIL>(w + (ok ? i : 0) * ld, m * CHUNK + RUN * lane_t(), ok, run);
+        const bool ok = !CUT || c * CHUNK + in_chunk(lane_g() + 8 * j, q) < S::K;
+        load_line<V, CUT || S::N_TAIL>(l.p[q][j] + c * CHUNK * ld, ok ? S::N - m * CHUNK - RUN * lane_t() : 0, run);
 #pragma unroll
         for (int s = 0; s < STEPS; s++)
 #pragma unroll
@@ -108,12 +130,12 @@ template <bool WIDE> struct x_direct {
 #pragma unroll
     for (int n = 0; n < SUB_TILES; n++)
 #pragma unroll
-      for (int h = 0; h < ROW_PARTS; h++) p[n][h] = x_of(k, row_of(at, n, h));
+      for (int h = 0; h < ROW_PARTS; h++) p[n][h] = x_of(k, row_of(at, n, h)) + RUN * lane_t();
   }
   template <bool CUT> __device__ __forceinline__ void get(int c, int n, frag_x (&x)[STEPS]) const {
     u32 run[ROW_PARTS][RUN_WORDS];
 #pragma unroll
-    for (int h = 0; h < ROW_PARTS; h++) load_line<V, N_IN, CUT>(p[n][h], c * CHUNK + RUN * lane_t(), true, run[h]);
+    for (int h = 0; h < ROW_PARTS; h++) load_line<V, CUT>(p[n][h] + c * CHUNK, N_IN - c * CHUNK - RUN * lane_t(), run[h]);
 #pragma unroll
     for (int q = 0; q < STEPS; q++) x[q] = make_x(run, q);
   }
@@ -166,7 +188,7 @@ template <bool WIDE> DEV void stage_rows(const rgt_kargs &k, const tile &at, uns
     unsigned char *place = to + r * X_PITCH + c * (int)sizeof(elem);
     if (i < pieces) {
       if constexpr (V * (int)sizeof(elem) >= 4)
-        copy_async<V * (int)sizeof(elem)>(place, from, ok);
+        copy_async<V *(int)sizeof(elem)>(place, from, ok);
       else
         *(u16 *)place = load_half_word_if(ok, from);
     }

@@ -81,8 +81,14 @@ struct tile {
   u32 row;   /* lane i: row i of the tile, the last one from n on */
 };
 
-/* Row h (of ROW_PARTS) that this lane has of sub-tile n, as a place in the tile, and as a row. Places past the last row repeat it,
- * and nobody looks at what they give. */
-DEV int place_of(int n, int h) { return n * SUB_ROWS + 8 * h + lane_g(); }
-DEV i64 row_of(const tile &at, int n, int h) { return __shfl_sync(0xffffffffu, at.row, place_of(n, h)); }
-DEV bool sub_tile_live(const tile &at, int n) { return SUB_TILES == 1 || n == 0 || n * SUB_ROWS < at.n; } /* uniform */
+/* Row h (of ROW_PARTS) that this lane has of sub-tile n, as a place in the tile, and as a row. Places past the last row repeat
+ * it, and nobody looks at what they give. */
+DEV int place_of(int n, int h) {
+  return n * SUB_ROWS + 8 * h + lane_g();
+}
+DEV i64 row_of(const tile &at, int n, int h) {
+  return __shfl_sync(0xffffffffu, at.row, place_of(n, h));
+}
+DEV bool sub_tile_live(const tile &at, int n) {
+  return SUB_TILES == 1 || n == 0 || n * SUB_ROWS < at.n;
+} /* uniform */

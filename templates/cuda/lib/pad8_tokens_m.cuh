@@ -7,21 +7,29 @@ struct frag_w {
   frag_b piece[2];
 };
 typedef frag_a frag_x;
-enum : int { PIECES = 2 }; /* D fragments of a step */
+enum : int { PIECES = 2 };                       /* D fragments of a step */
 typedef float sums[SUB_TILES][STEPS][PIECES][4]; /* of a chunk of outputs */
 static_assert(ROW_PARTS == 2, "the size that Lua knows");
 
 /* Weights of outputs g and g + 8 of a step; x of a step, from runs of the lane's rows. */
-DEV frag_w make_w(const u32 *output_g, const u32 *output_g8) { return {{make_b(output_g), make_b(output_g8)}}; }
-DEV frag_x make_x(const u32 (&run)[2][RUN_WORDS], int q) { return make_a(run[0] + QUAD * q, run[1] + QUAD * q); }
+DEV frag_w make_w(const u32 *output_g, const u32 *output_g8) {
+  return {{make_b(output_g), make_b(output_g8)}};
+}
+DEV frag_x make_x(const u32 (&run)[2][RUN_WORDS], int q) {
+  return make_a(run[0] + QUAD * q, run[1] + QUAD * q);
+}
 DEV void add_step(float (&c)[PIECES][4], const frag_w &w, const frag_x &x) {
 #pragma unroll
   for (int p = 0; p < PIECES; p++) add_product(c[p], x, w.piece[p]);
 }
 
 /* c[n][s][p][i] is of output sum_output(s, p, which_output(i)) of its chunk, and of the lane's row i / 2. */
-DEV int which_output(int i) { return i % 2; }
-DEV int sum_output(int s, int p, int which) { return RUN * lane_t() + 4 * s + 2 * p + which; }
+DEV int which_output(int i) {
+  return i % 2;
+}
+DEV int sum_output(int s, int p, int which) {
+  return RUN * lane_t() + 4 * s + 2 * p + which;
+}
 
 /* A step's sums, as 4 neighbouring outputs of the lane's row h. PART 0 is rounded, 1 is what that dropped. */
 template <int PART> DEV void stored_quad(const float (&c)[PIECES][4], int h, u32 *quad) {
