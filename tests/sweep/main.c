@@ -2,7 +2,7 @@
  *
  *     ragtune_sweep array FILE [--seed N] [--limit N] [--family NAME]     the covering array and the cases' rows, into FILE
  *     ragtune_sweep run FILE [--seed N] [--part I/N] [--target sm_XX] [--ragged N] [--least N]
- *                        [--share N] [--stop] [--budget S]
+ *                        [--share N] [--family NAME] [--stop] [--budget S]
  *     ragtune_sweep row 'ROW' [--seed N] [--ragged N] [--from N]           one row again, as a failure's line spells it
  *     ragtune_sweep spills                                               ten spill-free variants a family and target
  *     ragtune_sweep full STATE [--seed N] [--shard I/N] [--budget S] [--summary FILE]

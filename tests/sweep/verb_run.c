@@ -30,6 +30,11 @@ static int told(void *user, const sweep_row *row, const sweep_result *r) {
   return 0;
 }
 
+static int is_of_family(const sweep_row *row, const char *family) {
+  size_t n = family ? strlen(family) : 0;
+  return !family || (!strncmp(row->variant, family, n) && (row->variant[n] == ':' || !row->variant[n]));
+}
+
 /* The part's rows, those of one target together. */
 static rgt_status choose(running *w, rgt__error *err) {
   const char *const targets[] = {"sm_80", "sm_90", "sm_120"};
@@ -40,6 +45,7 @@ static rgt_status choose(running *w, rgt__error *err) {
     for (int i = 0, nth = 0; i < w->rows.n; i++) {
       const sweep_row *row = &w->rows.row[i];
       if (strcmp(row->target, targets[t]) || (w->o->target && strcmp(row->target, w->o->target))) continue;
+      if (!is_of_family(row, w->o->family)) continue;
       nth++;
       if (nth % w->o->n_parts == w->o->part - 1 && nth / w->o->n_parts % w->o->share == 0) w->order[w->n++] = i;
     }
