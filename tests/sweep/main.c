@@ -4,7 +4,7 @@
  *     ragtune_sweep run FILE [--seed N] [--part I/N] [--target sm_XX] [--ragged N] [--least N]
  *                        [--share N] [--family NAME] [--stop] [--budget S]
  *     ragtune_sweep row 'ROW' [--seed N] [--ragged N] [--from N]           one row again, as a failure's line spells it
- *     ragtune_sweep spills                                               ten spill-free variants a family and target
+ *     ragtune_sweep spills [--target sm_XX] [--family NAME] [--all]       ten spill-free variants a family and target
  *     ragtune_sweep full STATE [--seed N] [--shard I/N] [--budget S] [--summary FILE]
  *
  * RAGTUNE_TEMPLATES, RAGTUNE_CACHE and RAGTUNE_LIBNVRTC are heeded; RAGTUNE_LIBCUDA names another build of the simulator.
@@ -57,13 +57,16 @@ int main(int argc, char **argv) {
     const char *name;
     int (*run)(const sweep_options *o);
     int takes_word;
-  } verbs[] = {{"array", sweep_verb_array, 1}, {"run", sweep_verb_run, 1}, {"row", sweep_verb_row, 1}};
+  } verbs[] = {
+      {"array", sweep_verb_array, 1}, {"run", sweep_verb_run, 1}, {"row", sweep_verb_row, 1}, {"spills", sweep_verb_spills, 0}};
   sweep_options o = {.seed = 1, .limit = 1000, .part = 1, .n_parts = 1, .n_ragged = 2, .share = 1};
   const char *library = getenv("RAGTUNE_LIBCUDA");
   o.libcuda = library && *library ? library : SWEEP_LIBCUDA;
   for (int i = 2; i < argc; i++) {
     if (!strcmp(argv[i], "--stop")) {
       o.stop_at_first = 1;
+    } else if (!strcmp(argv[i], "--all")) {
+      o.all = 1;
     } else if (!strncmp(argv[i], "--", 2)) {
       if (i + 1 == argc || !take_option(argv[i], argv[i + 1], &o)) {
         fprintf(stderr, "ragtune_sweep: %s %s is not understood\n", argv[i], i + 1 < argc ? argv[i + 1] : "");

@@ -14,7 +14,7 @@ typedef struct sweep_options {
   int limit;         /* compiles of the array */
   int part, n_parts; /* rows part, part + n_parts ... of the file; from 1 */
   int share;         /* only every share-th of them */
-  int n_ragged, first_ragged, stop_at_first;
+  int n_ragged, first_ragged, stop_at_first, all;
   int least;       /* ragged problems that must have been run */
   double budget_s; /* 0: no limit */
 } sweep_options;
@@ -23,5 +23,6 @@ typedef struct sweep_options {
 int sweep_verb_array(const sweep_options *o);
 int sweep_verb_run(const sweep_options *o);
 int sweep_verb_row(const sweep_options *o);
+int sweep_verb_spills(const sweep_options *o);
 
 #endif
