@@ -25,26 +25,28 @@ DEV u32 block_scan(u32 v, u32 *sums, u32 *total) {
   return before + upto - v;
 }
 
-/* Blocks that add up along their order, each number in its place: a block publishes its own sum, looks back over the blocks
- * before it until it meets one that knows the sum of all up to itself, and publishes that. A state is a tag and a sum, written
- * and read as one; tags differ between passes, so states are emptied once. `at` is this block's state; those before it lie
- * `stride` apart. A block's number comes from a counter, so those before it run already. Returns the sum before this block. */
+/* Blocks that add up along their order, each number in its place: a block publishes its own sum, as early as it can, later looks
+ * back over the blocks before it until it meets one that knows the sum of all up to itself, and publishes that. A state is a tag
+ * and a sum, written and read as one; tags differ between passes, so states are emptied once. `at` is this block's state; those
+ * before it lie `stride` apart. A block's number comes from a counter, so those before it run already. */
+DEV void publish(u64 *at, i64 n_before, u32 tag, u32 sum) {
+  *(volatile u64 *)at = (u64)(n_before > 0 ? tag : tag + 1) << 32 | sum;
+}
+
+/* The sum before this block. */
 DEV u32 look_back(u64 *at, i64 n_before, i64 stride, u32 tag, u32 sum) {
-  volatile u64 *own = at;
+  if (n_before == 0) return 0;
+  volatile u64 *other = at - stride;
   u32 before = 0;
-  if (n_before > 0) {
-    *own = (u64)tag << 32 | sum;
-    volatile u64 *other = at - stride;
-    for (;;) {
-      const u64 state = *other;
-      const u32 seen = (u32)(state >> 32);
-      if (seen != tag && seen != tag + 1) continue;
-      before += (u32)state;
-      if (seen == tag + 1) break;
-      other -= stride;
-    }
+  for (;;) {
+    const u64 state = *other;
+    const u32 seen = (u32)(state >> 32);
+    if (seen != tag && seen != tag + 1) continue;
+    before += (u32)state;
+    if (seen == tag + 1) break;
+    other -= stride;
   }
-  *own = (u64)(tag + 1) << 32 | (before + sum);
+  *(volatile u64 *)at = (u64)(tag + 1) << 32 | (before + sum);
   return before;
 }
 

@@ -33,11 +33,10 @@ template <class F> DEV void each_step(const keyed_rows &from, u32 n, int shift, 
   }
 }
 
-/* A chunk put in order of a digit, from one place to another. Thread d gets how many rows have the digit d, and where they
- * begin in the chunk. */
-DEV void sort_chunk(sort_space &s, const keyed_rows &from, keyed_rows &to, u32 n, int shift, u32 *n_digit, u32 *begin) {
+/* How many rows of a chunk have the digit d, for thread d; and of each warp, in s.counts. */
+DEV u32 count_chunk(sort_space &s, const keyed_rows &from, u32 n, int shift) {
   u32(&mine)[PLAN_DIGITS] = s.counts[threadIdx.x / 32];
-  u32 sum = 0, total;
+  u32 sum = 0;
 #pragma unroll 1
   for (int d = threadIdx.x % 32; d < PLAN_DIGITS; d += 32) mine[d] = 0;
   __syncwarp();
@@ -48,11 +47,18 @@ DEV void sort_chunk(sort_space &s, const keyed_rows &from, keyed_rows &to, u32 n
   __syncthreads();
 #pragma unroll
   for (int w = 0; w < PLAN_WARPS; w++) sum += s.counts[w][threadIdx.x];
-  *n_digit = sum;
-  *begin = block_scan(sum, s.sums, &total);
-  sum = *begin;
+  return sum;
+}
+
+/* The chunk put in order of the digit, from one place to another; s.counts turn from how many a warp has to where they go.
+ * Returns where the rows of digit d begin in the chunk, for thread d. */
+DEV u32 sort_chunk(sort_space &s, const keyed_rows &from, keyed_rows &to, u32 n, int shift, u32 n_digit) {
+  u32(&mine)[PLAN_DIGITS] = s.counts[threadIdx.x / 32];
+  u32 total;
+  const u32 begin = block_scan(n_digit, s.sums, &total);
+  u32 sum = begin;
 #pragma unroll
-  for (int w = 0; w < PLAN_WARPS; w++) { /* from how many a warp has to where its own go */
+  for (int w = 0; w < PLAN_WARPS; w++) {
     const u32 own = s.counts[w][threadIdx.x];
     s.counts[w][threadIdx.x] = sum;
     sum += own;
@@ -69,6 +75,7 @@ DEV void sort_chunk(sort_space &s, const keyed_rows &from, keyed_rows &to, u32 n
     __syncwarp();
   });
   __syncthreads();
+  return begin;
 }
 
 /* How many rows have each digit, of every pass; and the passes' states emptied. */
@@ -113,14 +120,10 @@ DEV void load_chunk(const rgt_kargs &k, void *workspace, const plan_work &work, 
   __syncthreads();
 }
 
-/* A sorted chunk to where its rows come among those of all chunks. */
+/* A sorted chunk to where its rows come among those of all chunks. `position` is where thread d's digit begins among them. */
 DEV void place_chunk(const rgt_kargs &k, void *workspace, sort_space &s, const keyed_rows &from, const plan_work &work,
-                     u32 n_digit, u32 begin) {
+                     u32 position, u32 begin) {
   const int to = work.launch == 1 ? 2 : 0, shift = 8 * work.launch;
-  u32 total;
-  u32 position = block_scan(plan_header_of(workspace)->digits[work.launch][threadIdx.x], s.sums, &total);
-  position += look_back(plan_states(k, workspace) + work.chunk * PLAN_DIGITS + threadIdx.x, work.chunk, PLAN_DIGITS,
-                        2 * work.launch + 1, n_digit);
   s.offset[threadIdx.x] = position - begin;
   __syncthreads();
   u32 *keys = plan_list(k, workspace, to), *rows = plan_list(k, workspace, to + 1);
@@ -142,10 +145,15 @@ ENTRY __launch_bounds__(PLAN_THREADS, 1) KERNEL(plan_sort)(const __grid_constant
   load_chunk(k, workspace, work, s.in[0]);
 #pragma unroll 1
   for (int pass = work.launch; pass < passes; pass++, at ^= 1) {
-    u32 n_digit, begin;
-    sort_chunk(s, s.in[at], s.in[at ^ 1], work.n, 8 * pass, &n_digit, &begin);
+    const u32 n_digit = count_chunk(s, s.in[at], work.n, 8 * pass), tag = 2 * pass + 1;
+    u64 *state = plan_states(k, workspace) + work.chunk * PLAN_DIGITS + threadIdx.x;
+    if (!alone) publish(state, work.chunk, tag, n_digit);
+    const u32 begin = sort_chunk(s, s.in[at], s.in[at ^ 1], work.n, 8 * pass, n_digit);
     if (alone) continue;
-    place_chunk(k, workspace, s, s.in[at ^ 1], work, n_digit, begin);
+    u32 total;
+    u32 position = block_scan(plan_header_of(workspace)->digits[pass][threadIdx.x], s.sums, &total);
+    position += look_back(state, work.chunk, PLAN_DIGITS, tag, n_digit);
+    place_chunk(k, workspace, s, s.in[at ^ 1], work, position, begin);
     return;
   }
   const keyed_rows &sorted = s.in[at];

@@ -92,7 +92,9 @@ DEV void make_tiles(const rgt_kargs &k, void *workspace, tiles_space &s, const s
   }
   u32 to = __shfl_sync(0xffffffffu, block_scan(lane == 0 ? count : 0, s.sums, &total), 0);
   if (threadIdx.x == 0) {
-    s.before = look_back(plan_tile_states(workspace) + 2 * chunk, chunk, 2, 1, total);
+    u64 *state = plan_tile_states(workspace) + 2 * chunk;
+    publish(state, chunk, 1, total);
+    s.before = look_back(state, chunk, 2, 1, total);
     if (chunk + 1 == plan_chunks(k)) plan_header_of(workspace)->n_tiles = s.before + total;
   }
   __syncthreads();

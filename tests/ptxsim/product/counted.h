@@ -1,0 +1,42 @@
+/* counted.h -- a variant run on ptxsim for its counters: weights and x are zeros, only the rows' groups are a problem's. */
+#ifndef PTXSIM_PRODUCT_COUNTED_H
+#define PTXSIM_PRODUCT_COUNTED_H
+
+#include "../tests/support/device.h"
+
+#include "generator/render.h"
+#include "runtime/device.h"
+
+typedef struct counted_lab {
+  rgt__environment env;
+  rgt__sources *sources;
+  rgt__families *families;
+  rgt__device *device;
+} counted_lab;
+
+/* All of these fail the test that calls them. */
+void counted_lab_open(counted_lab *lab);
+void counted_lab_close(counted_lab *lab);
+
+typedef struct counted_code {
+  rgt_op_desc op;
+  rgt__rendered rendered;
+  rgt__module *module;
+  int registers; /* of the kernel that takes most; a variant that spills fails */
+} counted_code;
+
+void counted_code_open(counted_lab *lab, const char *op, const char *variant, counted_code *c);
+void counted_code_close(counted_lab *lab, counted_code *c);
+
+typedef struct counted_rows { /* of a call, mixed by a seed */
+  int64_t n, groups, *index;
+} counted_rows;
+
+/* low to high rows of each group; then group 0 has `first` rows more. */
+counted_rows counted_rows_make(int64_t groups, int64_t low, int64_t high, int64_t first);
+void counted_rows_free(counted_rows *r);
+
+/* counted_run -- one call, a stream's. *sum: all its launches; *last: the last one. ptxsim may report nothing. */
+void counted_run(counted_lab *lab, const counted_code *c, const counted_rows *r, ptxsim_launches *sum, ptxsim_launches *last);
+
+#endif

@@ -1,0 +1,62 @@
+/* test_weight_stationary.c -- how even weight_stationary's blocks are, on ptxsim.
+ *
+ * A block is idle for the part of the launch's time in which it has no instruction to issue while the busiest block has one. */
+#include "counted.h"
+
+#include "../tests/support/nvrtc.h"
+
+#include <string.h>
+
+static counted_lab lab;
+
+static double busy(const ptxsim_launches *l) { /* the average block's instructions over the busiest one's */
+  return (double)l->counters.inst_executed / l->grid[0] / (double)l->counters.block_most_inst;
+}
+
+static void check(const char *op, const char *variant, const counted_rows *r, double least) {
+  ptxsim_launches sum, last;
+  counted_code c;
+  counted_code_open(&lab, op, variant, &c);
+  counted_run(&lab, &c, r, &sum, &last);
+  print_message("  %s\n    %u blocks, busy %.1f %% of the time on average; plan %llu launches, %.1f us; then 1 launch, %.1f "
+                "us; %llu instructions\n",
+                variant, last.grid[0], 100 * busy(&last), (unsigned long long)sum.n_launches - 1,
+                (double)(sum.time_ps - last.time_ps) / 1e6, (double)last.time_ps / 1e6,
+                (unsigned long long)last.counters.inst_executed);
+  assert_int_equal(strncmp(last.kernel, "weight_stationary", 17), 0);
+  if (busy(&last) < least) fail_msg("busy %.1f %% of the time, not %.0f %%", 100 * busy(&last), 100 * least);
+  counted_code_close(&lab, &c);
+}
+
+#define VARIANT(at_once, held, team, threads, tile) \
+  "weight_stationary:at_once=" #at_once ",held=" #held ",plan=1,team=" #team ",threads=" #threads ",tile=" #tile
+
+/* The figure that the family is built for: one launch after the plan, no block idle for more than a tenth of the time. */
+static void test_tiny_groups(void **state) {
+  (void)state;
+  if (sim_nvrtc_missing() != NULL) skip();
+  counted_rows r = counted_rows_make(20000, 0, 3, 0);
+  check("mlp:6-12-2:g20000:f32:relu:b12:nk:i64", VARIANT(1, 1, 2, 128, 4), &r, 0.9);
+  check("mlp:6-12-2:g20000:f32:relu:b12:nk:i64", VARIANT(1, 1, 4, 128, 4), &r, 0.9);
+  check("mlp:6-12-2:g20000:f32:relu:b12:nk:i64", VARIANT(1, 1, 8, 128, 4), &r, 0.9);
+  check("mlp:6-12-2:g20000:bf16:relu:b12:nk:i64", VARIANT(2, 1, 2, 128, 4), &r, 0.9);
+  counted_rows_free(&r);
+}
+
+/* A group with half of all rows is spread over the blocks like any other. */
+static void test_skew(void **state) {
+  (void)state;
+  if (sim_nvrtc_missing() != NULL) skip();
+  counted_rows r = counted_rows_make(10000, 0, 3, 15000);
+  check("mlp:6-12-2:g10000:f32:relu:b12:nk:i64", VARIANT(1, 1, 2, 128, 4), &r, 0.75);
+  check("mlp:6-12-2:g10000:f32:relu:b12:nk:i64", VARIANT(1, 1, 8, 128, 16), &r, 0.75);
+  counted_rows_free(&r);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_tiny_groups), cmocka_unit_test(test_skew)};
+  counted_lab_open(&lab);
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  counted_lab_close(&lab);
+  return failed;
+}
