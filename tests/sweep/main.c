@@ -5,7 +5,7 @@
  *                        [--share N] [--family NAME] [--stop] [--budget S]
  *     ragtune_sweep row 'ROW' [--seed N] [--ragged N] [--from N]           one row again, as a failure's line spells it
  *     ragtune_sweep spills [--target sm_XX] [--family NAME] [--all]       ten spill-free variants a family and target
- *     ragtune_sweep full STATE [--seed N] [--shard I/N] [--budget S] [--summary FILE]
+ *     ragtune_sweep full STATE [--seed N] [--shard I/N] [--budget S] [--ragged N]
  *
  * RAGTUNE_TEMPLATES, RAGTUNE_CACHE and RAGTUNE_LIBNVRTC are heeded; RAGTUNE_LIBCUDA names another build of the simulator.
  * Exit status: 0 all right, 1 something is wrong, 2 usage, 77 NVRTC is not here. */
@@ -30,7 +30,6 @@ static int take_option(const char *name, const char *value, sweep_options *o) {
   if (!strcmp(name, "--part") || !strcmp(name, "--shard")) return take_pair(value, &o->part, &o->n_parts);
   if (!strcmp(name, "--target")) return (o->target = value) != NULL;
   if (!strcmp(name, "--family")) return (o->family = value) != NULL;
-  if (!strcmp(name, "--summary")) return (o->summary = value) != NULL;
   double v = strtod(value, &end);
   if (!*value || *end || v < 0) return 0;
   if (!strcmp(name, "--seed"))
@@ -57,8 +56,11 @@ int main(int argc, char **argv) {
     const char *name;
     int (*run)(const sweep_options *o);
     int takes_word;
-  } verbs[] = {
-      {"array", sweep_verb_array, 1}, {"run", sweep_verb_run, 1}, {"row", sweep_verb_row, 1}, {"spills", sweep_verb_spills, 0}};
+  } verbs[] = {{"array", sweep_verb_array, 1},
+               {"run", sweep_verb_run, 1},
+               {"row", sweep_verb_row, 1},
+               {"spills", sweep_verb_spills, 0},
+               {"full", sweep_verb_full, 1}};
   sweep_options o = {.seed = 1, .limit = 1000, .part = 1, .n_parts = 1, .n_ragged = 2, .share = 1};
   const char *library = getenv("RAGTUNE_LIBCUDA");
   o.libcuda = library && *library ? library : SWEEP_LIBCUDA;

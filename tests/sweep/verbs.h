@@ -9,7 +9,7 @@ enum { SWEEP_EXIT_RIGHT = 0, SWEEP_EXIT_WRONG = 1, SWEEP_EXIT_USAGE = 2, SWEEP_E
 typedef struct sweep_options {
   const char *word;    /* what stands without an option */
   const char *libcuda; /* the simulator */
-  const char *target, *family, *summary;
+  const char *target, *family;
   uint64_t seed;
   int limit;         /* compiles of the array */
   int part, n_parts; /* rows part, part + n_parts ... of the file; from 1 */
@@ -24,5 +24,6 @@ int sweep_verb_array(const sweep_options *o);
 int sweep_verb_run(const sweep_options *o);
 int sweep_verb_row(const sweep_options *o);
 int sweep_verb_spills(const sweep_options *o);
+int sweep_verb_full(const sweep_options *o);
 
 #endif
