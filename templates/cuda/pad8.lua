@@ -64,7 +64,7 @@ return family {
     local act, s, multiplied = act_error[op.act], sizes(op, p), product.of(op, p)
     local class = (p.tokens == 1 and "mma16_" or "mma8_") .. multiplied.name .. "_" .. p.run
     if op.kind == "mlp" and p.hidden_shared == 0 and s.sharers > 1 then class = class .. "_by" .. s.sharers end
-    if p.hidden_parts == 2 then class = class .. "_x2" end
+    if p.hidden_parts == 2 then class = class .. (p.hidden_shared == 1 and "_x2s" or "_x2") end -- s: all high parts first
     local hidden = op.kind == "linear" and "f32" or op.dtype .. (p.hidden_parts == 2 and "x2" or "")
     return { p1 = multiplied.p, p2 = op.kind == "mlp" and multiplied.p or 0, hidden = hidden, mma = true, alpha = act.alpha, beta = act.beta, class = class }
   end,
