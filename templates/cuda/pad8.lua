@@ -34,6 +34,9 @@ return family {
       return op.kind == "mlp" or (p.hidden_shared == 0 and p.hidden_parts == 1)
     end },
     { "products of 16-bit types are of the type itself", product.is_allowed },
+    { "f32 by other products than 3xtf32, in a few forms", function(op, p)
+      return p.product == 0 or (p.stage_x == 0 and (p.warps == 1 or p.warps == 4))
+    end },
     { "hidden values of f32 are kept whole", function(op, p) return p.hidden_parts == 1 or op.dtype ~= "f32" end },
     { "f32 is loaded 16 bytes at a time by 4 of k", function(op, p) return p.run == 4 or op.dtype ~= "f32" end },
     { "one warp shares with none", function(op, p) return p.share == 0 or p.warps > 1 end },
@@ -66,7 +69,15 @@ return family {
     if op.kind == "mlp" and p.hidden_shared == 0 and s.sharers > 1 then class = class .. "_by" .. s.sharers end
     if p.hidden_parts == 2 then class = class .. (p.hidden_shared == 1 and "_x2s" or "_x2") end -- s: all high parts first
     local hidden = op.kind == "linear" and "f32" or op.dtype .. (p.hidden_parts == 2 and "x2" or "")
-    return { p1 = multiplied.p, p2 = op.kind == "mlp" and multiplied.p or 0, hidden = hidden, mma = true, alpha = act.alpha, beta = act.beta, class = class }
+    return {
+      p1 = multiplied.p,
+      p2 = op.kind == "mlp" and multiplied.p or 0,
+      hidden = hidden,
+      mma = true,
+      alpha = act.alpha,
+      beta = act.beta,
+      class = class,
+    }
   end,
   work = function(op)
     if op.kind == "linear" then
