@@ -28,9 +28,8 @@ template <int LAYER, int V> DEV void begin_sums(const operand<LAYER, V> &w, int 
     }
 }
 
-/* c += a chunk of weights times a chunk of rows; sub-tiles without rows are passed over. */
-DEV void add_chunk(const tile &at, int n, const frag_w (&w)[STEPS][STEPS], const frag_x (&x)[STEPS], sums &c) {
-  if (!sub_tile_live(at, n)) return;
+/* c += a chunk of weights times a chunk of rows. */
+DEV void add_chunk(int n, const frag_w (&w)[STEPS][STEPS], const frag_x (&x)[STEPS], sums &c) {
 #pragma unroll
   for (int s = 0; s < STEPS; s++)
 #pragma unroll
@@ -44,9 +43,10 @@ DEV void one_chunk(const tile &at, const operand<LAYER, V> &w, const typename op
   w.template load<CUT>(lines, m, chunk, fw);
 #pragma unroll
   for (int n = 0; n < SUB_TILES; n++) {
+    if (!sub_tile_live(at, n)) continue; /* in shared memory nobody wrote its rows */
     frag_x fx[STEPS];
     x.template get<CUT>(chunk, n, fx);
-    add_chunk(at, n, fw, fx, c);
+    add_chunk(n, fw, fx, c);
   }
 }
 
@@ -150,7 +150,8 @@ DEV void add_hidden(const tile &at, const operand<2, V> &w, int u, const sums &h
     frag_w fw[STEPS][STEPS];
     w.template load<shape<2>::K_TAIL>(w.at(m), m, u, fw);
 #pragma unroll
-    for (int n = 0; n < SUB_TILES; n++) add_chunk(at, n, fw, fx[n], out[m]);
+    for (int n = 0; n < SUB_TILES; n++)
+      if (sub_tile_live(at, n)) add_chunk(n, fw, fx[n], out[m]);
   }
 }
 

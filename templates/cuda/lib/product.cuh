@@ -16,11 +16,11 @@
  * templates/lib/product.lua derives what each loses. How the parts are made:
  * - Lower parts are kept times powers of two, so that they are there where a value is near or below the normal range, and their
  *   products are summed apart from the high ones, small to large: adders that cut lose of a small sum, not of c. A power is
- * small enough that such a sum is no larger than that of the |a b| themselves.
- * - h is finite where the value is (rounding up past the largest would make Inf of it), Inf where it is Inf, NaN where it is
- * NaN.
- * - Where the sum of lower products is not finite, it is dropped. Then a value was Inf or NaN, and h hb says what becomes of c:
- *   Inf - Inf, which the lower parts of an Inf are, reaches nothing.
+ *   small enough that such a sum is no larger than that of the |a b| themselves.
+ * - h is finite where the value is: rounding up past the largest would make Inf of it.
+ * - Of an Inf or NaN, h is 1 of its sign and the next part is the value, which meets hb alone (3xtf32, BF16X3). Or h is the
+ *   value (TF32, BF16X6); then the sum of lower products, where Inf - Inf stands, is not finite, is dropped, and h hb says what
+ *   becomes of c.
  *
  * Before it come the prelude with PRODUCT (a family's param), base.cuh, ptx.cuh, number.cuh, mma.cuh. */
 enum : int { PRODUCT_OWN, PRODUCT_TF32, PRODUCT_BF16X3, PRODUCT_BF16X6 };
@@ -34,23 +34,29 @@ template <int N, int PARTS> struct split_f32 { /* [half of the step] */
   float part[PARTS][2][N];
 };
 
-/* c += t * 2^-DOWN where t is finite. */
-template <int DOWN> DEV void add_lower(float (&c)[4], const float (&t)[4]) {
+/* c += t * 2^-DOWN; FINITE: where t is finite. */
+template <int DOWN, bool FINITE> DEV void add_lower(float (&c)[4], const float (&t)[4]) {
   const float scale = 1.0f / (float)(1 << DOWN);
 #pragma unroll
-  for (int i = 0; i < 4; i++)
-    if (fabsf(t[i]) < f32_of_bits(0x7f800000u)) c[i] = __fmaf_rn(t[i], scale, c[i]);
+  for (int i = 0; i < 4; i++) {
+    const bool dropped = FINITE && !(fabsf(t[i]) < f32_of_bits(0x7f800000u));
+    c[i] = __fmaf_rn(dropped ? 0.0f : t[i], scale, c[i]);
+  }
 }
 DEV void scale_down(float (&t)[4], float scale) {
 #pragma unroll
   for (int i = 0; i < 4; i++) t[i] = __fmul_rn(t[i], scale);
 }
 
-/* To the nearest multiple of the last of 2^(23 - CUT) steps, ties away from 0, as cvt.rna; but a finite value stays finite. */
-template <int CUT> DEV float cut_to_nearest(float v) {
-  const u32 bits = bits_of_f32(v), size = bits & 0x7fffffffu, half = 1u << (CUT - 1);
-  if (size > 0x7f800000u) return f32_of_bits(0x7fffffffu);
-  return f32_of_bits((size < 0x7f800000u - half ? bits + half : bits) & ~(2 * half - 1));
+DEV u32 at_most(u32 v, u32 limit) { return v < limit ? v : limit; }
+
+/* To the nearest multiple of 2^CUT last places of an f32, ties away from 0, as cvt.rna does for tf32; but what is finite stays so.
+ * Inf and NaN become themselves where KEPT, else 1, and what is left of them is they. */
+template <int CUT, bool KEPT> DEV float cut_to_nearest(float v) {
+  enum : u32 { INFINITE = 0x7f800000u, HALF = 1u << (CUT - 1), LOW = (1u << CUT) - 1 };
+  const u32 bits = bits_of_f32(v), size = bits & 0x7fffffffu, sign = bits & 0x80000000u;
+  const u32 special = !KEPT ? 0x3f800000u : size > INFINITE ? 0x7fffffffu : INFINITE;
+  return f32_of_bits((size < INFINITE ? at_most(size + HALF, INFINITE - 1) & ~LOW : special) | sign);
 }
 template <int CUT> DEV float cut(float v) {
   return f32_of_bits(bits_of_f32(v) & ~((1u << CUT) - 1));
@@ -60,8 +66,8 @@ template <int CUT> DEV float cut(float v) {
 
 enum : int { TF32_CUT = 13, TF32_LOWER = 10 };
 
-template <int PART> DEV float tf32_part(u32 word) {
-  const float v = f32_of_bits(word), h = cut_to_nearest<TF32_CUT>(v);
+template <int PART, bool KEPT> DEV float tf32_part(u32 word) {
+  const float v = f32_of_bits(word), h = cut_to_nearest<TF32_CUT, KEPT>(v);
   if constexpr (PART == 0)
     return h;
   else
@@ -76,7 +82,7 @@ template <int PARTS> struct product_of_tf32 {
 #pragma unroll
     for (int i = 0; i < 4; i++)
 #pragma unroll
-      for (int r = 0; r < n_rows; r++) f.part[PART][i / 2][n_rows * (i % 2) + r] = tf32_part<PART>(rows[r][i]);
+      for (int r = 0; r < n_rows; r++) f.part[PART][i / 2][n_rows * (i % 2) + r] = tf32_part<PART, PARTS == 1>(rows[r][i]);
   }
   template <class F> static __device__ __forceinline__ F make(const u32 *const *rows, int n_rows) {
     F f;
@@ -99,7 +105,7 @@ template <int PARTS> struct product_of_tf32 {
         mma_tf32(t, x.part[0][h], y.part[1][h]);
         mma_tf32(t, x.part[1][h], y.part[0][h]);
       }
-      add_lower<TF32_LOWER>(c, t);
+      add_lower<TF32_LOWER, false>(c, t);
     }
 #pragma unroll
     for (int h = 0; h < 2; h++) mma_tf32(c, x.part[0][h], y.part[0][h]);
@@ -121,7 +127,7 @@ template <int N, int PARTS> DEV void split_bf16(const u32 *words, split_pairs<N,
   float v0 = f32_of_bits(words[0]), v1 = f32_of_bits(words[1]);
   u32 w;
   if constexpr (PARTS == 2)
-    w = __byte_perm(bits_of_f32(cut_to_nearest<16>(v0)), bits_of_f32(cut_to_nearest<16>(v1)), 0x7632);
+    w = __byte_perm(bits_of_f32(cut_to_nearest<16, false>(v0)), bits_of_f32(cut_to_nearest<16, false>(v1)), 0x7632);
   else
     w = bf16x2_cut<DEVICE_SM>(v0, v1);
   f.part[0].w[at] = w;
@@ -164,7 +170,7 @@ template <int PARTS> struct product_of_bf16 {
     }
     mma_bf16(t, x.part[0].w, y.part[1].w); /* 2^5, or 2^7 */
     mma_bf16(t, x.part[1].w, y.part[0].w);
-    add_lower<PARTS == 3 ? 5 : 7>(c, t);
+    add_lower<PARTS == 3 ? 5 : 7, PARTS == 3>(c, t);
     mma_bf16(c, x.part[0].w, y.part[0].w);
   }
 };

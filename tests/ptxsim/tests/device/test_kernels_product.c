@@ -297,6 +297,7 @@ static void not_finite(void **state) {
           if (kinds[i].widen != NULL && special[s] == 0x7f800001) continue; /* no such value in 16 bits */
           (in_b ? t.b[j][s] : t.a[j][2 * s + j % 2])[j + 16 * (s % 2)] = bits(special[s]);
           if (!in_b) t.b[j][7][j] = 0;
+          if (!in_b && s < 2) t.b[j][6][j + 16 * (s % 2)] = -INFINITY; /* against either Inf */
           if (in_b) t.a[j][15][j + 16 * (s % 2)] = 0;
         }
       run(f, &kinds[i]);
