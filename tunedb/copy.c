@@ -167,12 +167,15 @@ static rgt_status note_run(copying *c, rgt__error *err) {
   return status ? status : rgt__statement_run(c->to, s, err);
 }
 
-static rgt_status store_trial(copying *c, const rgt__tunedb_trial *t, const rgt__digest *variant, rgt__error *err) {
-  rgt__digest key;
+/* stored: the trial as it was read, and its key there, which is the key here too where nothing was repaired. */
+static rgt_status store_trial(copying *c, const rgt__tunedb_trial *t, const rgt__digest *variant, const rgt__load_trial *stored,
+                              rgt__error *err) {
+  rgt__digest key = stored->key;
   rgt_status status = c->is_stored ? RGT_OK : store_run(c, err);
   if (!status) status = store_variant(c, t, variant, err);
   if (status) return status;
-  rgt__keys_trial(t, &c->run_key, variant, &key);
+  if (!rgt__digest_equal(&c->run_key, &c->loaded.key) || memcmp(t, &stored->trial, sizeof *t) != 0)
+    rgt__keys_trial(t, &c->run_key, variant, &key);
   status = rgt__put_trial(c->to, t, &c->run_key, variant, &key, err);
   if (status) return status;
   if (!sqlite3_changes(c->to->sql)) {
@@ -209,7 +212,7 @@ static rgt_status copy_trial(copying *c, rgt__reader *r, rgt__error *err) {
     if (!status) drop(c, v);
     return status;
   }
-  return store_trial(c, &accepted.trial, &variant, err);
+  return store_trial(c, &accepted.trial, &variant, &t, err);
 }
 
 static rgt_status copy_all(copying *c, rgt__error *err) {

@@ -4,7 +4,17 @@
 
 #include "runtime/base/alloc.h"
 
+#include <stdio.h>
 #include <string.h>
+
+enum { MERGE_CACHE_KIB = 65536, USUAL_CACHE_KIB = 2000 /* SQLite's own */ };
+
+/* Trees are entered at random places, so as much of them as is likely is kept in memory meanwhile. */
+static void keep_pages(rgt__tunedb *db, int kib) {
+  char sql[64];
+  snprintf(sql, sizeof sql, "PRAGMA cache_size = %d", -kib);
+  sqlite3_exec(db->sql, sql, NULL, NULL, NULL); /* only faster or slower */
+}
 
 /* Every file is looked at whole before the first row is stored, and before other writers are kept waiting. */
 static rgt_status check_one(const rgt__tunedb *db, const char *path, struct stat *seen, rgt__error *err) {
@@ -24,6 +34,7 @@ static rgt_status take_one(rgt__tunedb *db, const char *path, const struct stat 
   if (status) return status;
   status = rgt__foreign_unchanged(&f, seen, err);
   if (!status && f.is_live) status = rgt__foreign_check(&f, err); /* others may have written to it since */
+  if (!status) keep_pages(&f.db, MERGE_CACHE_KIB);
   if (!status) status = rgt__copy_trials(&f.db, db, path, copied, err);
   if (!status) status = rgt__foreign_unchanged(&f, seen, err);
   rgt__foreign_close(&f);
@@ -34,9 +45,12 @@ static rgt_status merge_once(rgt__tunedb *db, const char *const *paths, int n, c
                              rgt__error *err) {
   rgt_status status = rgt__statement_begin(db, RGT_SQL_BEGIN_IMMEDIATE, err);
   if (status) return status;
+  keep_pages(db, MERGE_CACHE_KIB);
   for (int i = 0; i < n && !status; i++) status = take_one(db, paths[i], &seen[i], copied, err);
   if (!status) status = rgt__copy_derive(db, copied, err);
-  return rgt__statement_end(db, status, err);
+  status = rgt__statement_end(db, status, err);
+  if (db->sql) keep_pages(db, USUAL_CACHE_KIB);
+  return status;
 }
 
 rgt_status rgt__tunedb_merge(rgt__tunedb *db, const char *const *paths, int n, rgt__tunedb_merged *out, rgt__error *err) {
