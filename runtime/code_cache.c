@@ -8,6 +8,8 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +28,14 @@ struct rgt__code_cache {
   char folder[PATH_SIZE - 128]; /* "" for none */
   int is_bundle;
   double wait_s;
+  _Atomic int64_t added; /* bytes, since it was asked */
+  rgt__digest *held;     /* [n_held], owned; under the lock */
+  int n_held, held_room;
+  rgt__code_cache *next; /* of those that hold something */
 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static rgt__code_cache *holders;
 
 rgt_status rgt__code_cache_open(const char *folder, rgt__code_cache **out, rgt__error *err) {
   rgt__code_cache *c = rgt__alloc_zero(1, sizeof *c);
@@ -60,7 +69,56 @@ rgt_status rgt__code_cache_open_bundle(const char *folder, rgt__code_cache **out
   return RGT_OK;
 }
 
+/* ---- what this process has loaded ---- */
+
+static int find_held(const rgt__code_cache *c, const rgt__digest *key) {
+  for (int i = 0; i < c->n_held; i++)
+    if (rgt__digest_equal(&c->held[i], key)) return 1;
+  return 0;
+}
+
+/* Without memory for the note it is not held: the worst is a compile at the next start. */
+void rgt__code_cache_hold(rgt__code_cache *c, const rgt__digest *key) {
+  pthread_mutex_lock(&lock);
+  int room = c->n_held < c->held_room;
+  if (!room) {
+    rgt__digest *grown = rgt__realloc(c->held, (size_t)(c->held_room + 16) * sizeof *grown);
+    if (grown && !c->held_room) {
+      c->next = holders;
+      holders = c;
+    }
+    if (grown) {
+      c->held = grown;
+      c->held_room += 16;
+      room = 1;
+    }
+  }
+  if (room && !find_held(c, key)) c->held[c->n_held++] = *key;
+  pthread_mutex_unlock(&lock);
+}
+
+int rgt__code_cache_holds(const rgt__digest *key) {
+  int yes = 0;
+  pthread_mutex_lock(&lock);
+  for (const rgt__code_cache *c = holders; c && !yes; c = c->next) yes = find_held(c, key);
+  pthread_mutex_unlock(&lock);
+  return yes;
+}
+
+int64_t rgt__code_cache_added(rgt__code_cache *c) {
+  return atomic_exchange(&c->added, 0);
+}
+
 void rgt__code_cache_free(rgt__code_cache *c) {
+  if (!c) return;
+  pthread_mutex_lock(&lock);
+  for (rgt__code_cache **link = &holders; *link; link = &(*link)->next)
+    if (*link == c) {
+      *link = c->next;
+      break;
+    }
+  pthread_mutex_unlock(&lock);
+  rgt__free(c->held);
   rgt__free(c);
 }
 
@@ -214,6 +272,7 @@ rgt_status rgt__code_cache_put(rgt__code_cache *c, const rgt__digest *key, const
   if (status == RGT_OK && compiled->ptx) status = put_file(c, key, ".ptx", compiled->ptx, compiled->ptx_bytes, err);
   if (status == RGT_OK) status = put_file(c, key, ".bin", compiled->code, compiled->code_bytes, err);
   if (status == RGT_OK) status = put_file(c, key, ".program", head.data, head.size, err);
+  if (status == RGT_OK) atomic_fetch_add(&c->added, (int64_t)(compiled->code_bytes + compiled->ptx_bytes + source_bytes));
   rgt__buffer_free(&rest);
   rgt__buffer_free(&head);
   return status;

@@ -43,6 +43,11 @@ rgt_status rgt__code_cache_get(rgt__code_cache *c, const rgt__digest *key, rgt__
 rgt_status rgt__code_cache_put(rgt__code_cache *c, const rgt__digest *key, const rgt__compiled *compiled,
                                const rgt__program *program, const char *source, size_t source_bytes,
                                rgt__error *err); /* RGT_EIO */
+/* hold -- this process has loaded it: no sweep of this process takes it from the disk while c is open. */
+void rgt__code_cache_hold(rgt__code_cache *c, const rgt__digest *key);
+int rgt__code_cache_holds(const rgt__digest *key); /* by any cache of the process. Threads: any. */
+/* added -- bytes put since the last call. */
+int64_t rgt__code_cache_added(rgt__code_cache *c);
 /* begin -- the turn to make the code of `key`, or what the map shall lead to from `local`; others wait as long as
  * rgt__code_cache_wait said (60 s). Without a folder, and in a bundle, everybody goes on alone. rgt__flight_end ends it. */
 void rgt__code_cache_wait(rgt__code_cache *c, double limit_s);

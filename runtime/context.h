@@ -22,8 +22,10 @@ struct rgt_ctx {
   rgt__device *device;
   rgt__code_cache *cache;
   char cache_folder[768];
-  double wait_s; /* for another process that makes or tunes the same; below 0: nobody said */
-  rgt__tunedb *db; /* opened at its first use: rgt__context_db */
+  int64_t quota_bytes; /* of the code cache; -1: none */
+  int64_t cache_added; /* bytes, since the quota was looked at */
+  double wait_s;       /* for another process that makes or tunes the same; below 0: nobody said */
+  rgt__tunedb *db;     /* opened at its first use: rgt__context_db */
   char db_path[768];
   int db_is_default;     /* db_path was not named by the caller or the environment: only we keep files there */
   rgt__sources *sources; /* likewise: rgt__context_families */

@@ -148,10 +148,10 @@ rgt_status rgt__cpu_compiler_run(const rgt__cpu_compiler *c, const char *source,
   clock_gettime(CLOCK_MONOTONIC, &start);
   memset(out, 0, sizeof *out);
   char folder[300], in_path[340], out_path[340];
-  snprintf(folder, sizeof folder, "%s/ragtune-XXXXXX", c->scratch);
+  snprintf(folder, sizeof folder, "%s/" RGT_SCRATCH_NAME "%d-XXXXXX", c->scratch, (int)getpid());
   if (!mkdtemp(folder)) { /* TMPDIR names a folder that is not there, or not ours to write */
     int reason = errno;
-    snprintf(folder, sizeof folder, "/tmp/ragtune-XXXXXX");
+    snprintf(folder, sizeof folder, "/tmp/" RGT_SCRATCH_NAME "%d-XXXXXX", (int)getpid());
     if (strcmp(c->scratch, "/tmp") == 0 || !mkdtemp(folder))
       return rgt__error_set(err, RGT_EIO, "%s%s: no temporary folder: %s%s",
                             strcmp(c->scratch, "/tmp") == 0 ? "" : "TMPDIR=", c->scratch, strerror(reason),

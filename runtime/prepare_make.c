@@ -25,6 +25,7 @@ rgt_status rgt__prepare_load_mapped(rgt_ctx *ctx, const rgt__digest *local_key, 
     status = ctx->device->ops->load(ctx->device, e->path, NULL, 0, &e->program, module, NULL);
     if (status != RGT_OK) status = RGT_EMISS; /* recompile */
     if (status == RGT_OK && program) *program = e->program;
+    if (status == RGT_OK) rgt__code_cache_hold(ctx->cache, &code);
   }
   rgt__code_entry_free(e);
   rgt__free(e);
@@ -63,6 +64,7 @@ static rgt_status load(const rgt__make_place *at, rgt__candidate_maker m, rgt__r
   rgt_status status = rgt__candidate_load(&m, c, err);
   if (status != RGT_OK) return status;
   rgt__code_cache_map_put(at->ctx->cache, &r->local_key, &c->code, NULL);
+  rgt__code_cache_hold(at->ctx->cache, &c->code);
   r->module = c->module;
   c->module = NULL;
   return RGT_OK;

@@ -11,6 +11,7 @@
 #include "runtime/base/file.h"
 #include "runtime/bundle.h"
 #include "runtime/bundle_table.h"
+#include "runtime/gc.h"
 
 static rgt_status parse_mode(const char *word, rgt__mode *out, rgt__error *err) {
   static const char *const words[] = {"cache", "tune", "replay", "off"};
@@ -55,6 +56,15 @@ static void choose_paths(rgt_ctx *ctx, const rgt_options *o) {
   snprintf(ctx->cache_folder, sizeof ctx->cache_folder, "%s", cache ? cache : folder);
   snprintf(ctx->template_dir, sizeof ctx->template_dir, "%s", templates ? templates : "");
   snprintf(ctx->bundle_folder, sizeof ctx->bundle_folder, "%s", bundle ? bundle : "");
+}
+
+static rgt_status read_limits(rgt_ctx *ctx) {
+  double mib = 1024;
+  ctx->wait_s = -1;
+  rgt_status status = rgt__environment_number(&ctx->env, RGT_ENV_RAGTUNE_WAIT_LIMIT_S, 1e6, &ctx->wait_s, &ctx->error);
+  if (status == RGT_OK) status = rgt__environment_number(&ctx->env, RGT_ENV_RAGTUNE_CACHE_QUOTA_MIB, 1e9, &mib, &ctx->error);
+  ctx->quota_bytes = mib > 0 ? (int64_t)(mib * 0x1p20) : -1;
+  return status;
 }
 
 static rgt_status open_cache(rgt_ctx *ctx) {
@@ -110,8 +120,7 @@ rgt_status rgt_open(const rgt_options *options, rgt_ctx **out) {
   rgt_status status = rgt__environment_read(&ctx->env, &ctx->error);
   if (status != RGT_OK) return status;
   choose_paths(ctx, o);
-  ctx->wait_s = -1;
-  status = rgt__environment_number(&ctx->env, RGT_ENV_RAGTUNE_WAIT_LIMIT_S, 1e6, &ctx->wait_s, &ctx->error);
+  status = read_limits(ctx);
   if (status != RGT_OK) return status;
   status = parse_mode(o->mode ? o->mode : rgt__environment_get(&ctx->env, RGT_ENV_RAGTUNE_MODE), &ctx->mode, &ctx->error);
   if (status == RGT_OK) status = open_device(ctx, o);
@@ -124,6 +133,7 @@ void rgt_close(rgt_ctx *ctx) {
   if (!ctx) return;
   while (ctx->ops) rgt_op_free(ctx->ops);
   rgt__background_close(ctx);
+  rgt__gc_keep_quota(ctx, 1);
   rgt__bundle_close(ctx->bundle);
   rgt__families_free(ctx->families);
   rgt__sources_free(ctx->sources);

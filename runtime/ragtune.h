@@ -588,6 +588,30 @@ typedef struct rgt_db_exported {
  * cannot be written), RGT_ENOMEM. */
 RGT_API rgt_status rgt_db_export(rgt_ctx *ctx, const char *path, rgt_db_exported *exported);
 
+
+typedef struct rgt_gc_item {
+  const char *path, *why; /* borrowed for the callback; of code: the first file of its entry */
+  int64_t bytes;
+} rgt_gc_item;
+typedef int (*rgt_gc_fn)(void *user, const rgt_gc_item *item);
+
+typedef struct rgt_gc_total {
+  size_t struct_size;
+  int64_t n_removed, removed_bytes;             /* of everything; of a dry run: what would be */
+  int64_t cache_bytes, kept_bytes, quota_bytes; /* of the code cache, before and after; -1: no quota */
+  int64_t n_entries, n_pinned;                  /* of the code cache, before; n_pinned of them stay whatever the quota */
+} rgt_gc_total;
+
+/* rgt_cache_gc -- removes what nobody needs any more, and tells of each: compiled code over the quota (RAGTUNE_CACHE_QUOTA_MIB,
+ * else 1024), least recently used first; and, an hour old, what processes left that were ended in the midst of it: half
+ * entries, temporary files and folders, locks, half bundles beside the context's bundle. Damaged databases that were moved
+ * aside go after 30 days, their empty journals at once. What stays whatever the quota: code of every winner and runner-up in
+ * the database, of pinned variants, code that this process has loaded, and what somebody compiles just now. The quota is kept
+ * without this call too, when a search or a context that compiled something ends. dry_run   non-zero: nothing is removed; fn is
+ * told what would be fn        may be NULL; non-zero stops, and the item it was told of stays total     may be NULL;
+ * struct_size is set by the caller Returns RGT_OK, RGT_EINVAL (struct_size), RGT_EINTERRUPTED (fn), RGT_ENOMEM. What cannot be
+ * removed stays, and is no failure. Threads: that of ctx. */
+RGT_API rgt_status rgt_cache_gc(rgt_ctx *ctx, int dry_run, rgt_gc_fn fn, void *user, rgt_gc_total *total);
 /* rgt_db_path -- file in use, ":memory:" when none. Borrowed. */
 RGT_API const char *rgt_db_path(const rgt_ctx *ctx);
 

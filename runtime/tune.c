@@ -5,6 +5,7 @@
 #include "runtime/background.h"
 #include "runtime/base/alloc.h"
 #include "runtime/base/number.h"
+#include "runtime/gc.h"
 #include "runtime/prepare.h"
 #include "runtime/tune_state.h"
 
@@ -268,5 +269,6 @@ rgt_status rgt_tune(rgt_op *op, const rgt_tune_options *options, rgt_tune_result
   }
   close_tuning(&t);
   t.ctx->device->stop = NULL;
+  rgt__gc_keep_quota(t.ctx, 0);
   return status;
 }

@@ -343,7 +343,7 @@ static rgt_status check_hello(const char *program, rgt__worker_child *c, rgt__er
 
 rgt_status rgt__worker_child_start(const char *program, const char *scratch_parent, rgt__worker_child *out, rgt__error *err) {
   rgt__worker_child c = {.fd = -1};
-  snprintf(c.scratch, sizeof c.scratch, "%s/ragtune-XXXXXX", scratch_parent);
+  snprintf(c.scratch, sizeof c.scratch, "%s/" RGT_SCRATCH_NAME "%d-XXXXXX", scratch_parent, (int)getpid());
   if (!mkdtemp(c.scratch)) return rgt__error_set(err, RGT_EIO, "%s: no temporary folder: %s", scratch_parent, strerror(errno));
   rgt_status status = connect_child(program, &c, err);
   if (status == RGT_OK) status = check_hello(program, &c, err);

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include "runtime/base/file.h"
 #include "runtime/base/stop.h"
 #include "runtime/wire.h"
 #include "runtime/worker_journal.h"

@@ -50,7 +50,7 @@ check_tree() {
   check runtime/base "$base|$LIBC|<sha2\.h>"
   check generator "\"generator/[a-z0-9_]+\.h\"|$base|\"templates/lib/kargs\.h\"|$LIBC|<(lua|lualib|lauxlib)\.h>"
   check tunedb "\"tunedb/[a-z0-9_]+\.h\"|$base|$LIBC|<sqlite3\.h>"
-  check runtime "\"(runtime|generator)/[a-z0-9_]+\.h\"|\"runtime/base/[a-z0-9_]+\.h\"|\"tunedb/tunedb\.h\"|\"templates/[a-z0-9_/]+\.h\"|$LIBC|<dlfcn\.h>"
+  check runtime "\"(runtime|generator)/[a-z0-9_]+\.h\"|\"runtime/base/[a-z0-9_]+\.h\"|\"tunedb/tunedb(_local)?\.h\"|\"templates/[a-z0-9_/]+\.h\"|$LIBC|<dlfcn\.h>"
   check runtime/cli "\"[a-z0-9_]+\.h\"|\"runtime/ragtune\.h\"|\"runtime/cli/[a-z0-9_]+\.h\"|$LIBC|<jansson\.h>"
   check manual "\"manual/[a-z]+\.h\"|\"runtime/cli/(option_table|absent)\.h\"|\"runtime/base/environment\.h\"|$LIBC"
   cli_own

@@ -233,6 +233,15 @@ typedef struct rgt__tunedb_exported {
  * RGT_EDB, RGT_EIO (path: why it cannot be written), RGT_EINVAL (no path; the database itself), RGT_ENOMEM. */
 rgt_status rgt__tunedb_export(rgt__tunedb *db, const char *path, rgt__tunedb_exported *out, rgt__error *err);
 
+/* rgt__tunedb_leftover -- what a file beside the database at db_path is, by its name. Threads: any. */
+typedef enum rgt__tunedb_leftover {
+  RGT_LEFTOVER_NONE,   /* none of ours, or in use */
+  RGT_LEFTOVER_TEMP,   /* was being written */
+  RGT_LEFTOVER_ASIDE,  /* a damaged database that was moved aside */
+  RGT_LEFTOVER_JOURNAL /* the journal of such a one */
+} rgt__tunedb_leftover;
+rgt__tunedb_leftover rgt__tunedb_leftover_of(const char *db_path, const char *name);
+
 rgt_status rgt__tunedb_check(rgt__tunedb *db,
                              rgt__error *err); /* quick_check, foreign keys, every key recomputed, winners as derived */
 rgt_status rgt__tunedb_rebuild(rgt__tunedb *db, rgt__error *err); /* winners from trials */

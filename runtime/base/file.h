@@ -5,6 +5,9 @@
 #include "runtime/base/buffer.h"
 #include "runtime/base/error.h"
 
+/* Temporary folders: "<TMPDIR>/ragtune-scratch-<pid>-XXXXXX", so that those of processes that ended can be told. */
+#define RGT_SCRATCH_NAME "ragtune-scratch-"
+
 /* rgt__file_read -- appends the whole file to b. RGT_EIO (also when over max_bytes or no regular file), RGT_ENOMEM. */
 rgt_status rgt__file_read(const char *path, size_t max_bytes, rgt__buffer *b, rgt__error *err);
 /* rgt__file_write -- temp file in the same folder, fsync, rename, fsync of the folder: readers see the old or the new whole.

@@ -16,7 +16,6 @@ static const struct {
     {ANY, "--order", "offsets", "take raw"},
     {RGT_VERB_DB, "pin", NULL, "see db list"},
     {RGT_VERB_DB, "ban", NULL, "see db list"},
-    {RGT_VERB_DB, "gc", NULL, "see db list"},
 };
 
 /* "cuda" stands for "cuda:1" too */

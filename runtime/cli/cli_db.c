@@ -24,6 +24,7 @@ static const db_verb verbs[] = {
     {"export", "one file", 1, 1, 0, rgt__db_export},
     {"import", "one file", 1, 1, 1, rgt__db_import},
     {"merge", "one or more files", 1, INT32_MAX, 1, rgt__db_merge},
+    {"gc", NULL, 0, 0, 0, rgt__db_gc},
 };
 enum { N_VERBS = sizeof verbs / sizeof *verbs };
 
@@ -78,6 +79,8 @@ static rgt_status find_verb(const rgt__options *o, const db_verb **which, rgt__m
   for (int i = 0; i < N_VERBS; i++) {
     if (strcmp(o->words[0], verbs[i].name) == 0) {
       *which = &verbs[i];
+      if (o->dry_run && verbs[i].run != rgt__db_gc)
+        return rgt__message_set(m, RGT_EINVAL, "--dry-run goes with db gc alone, not with db %s", verbs[i].name);
       return check_words(o, &verbs[i], m);
     }
     rgt__nearest_try(o->words[0], strlen(o->words[0]), verbs[i].name, &best, &near);

@@ -29,5 +29,6 @@ rgt_status rgt__db_rebuild(rgt__db_work *w, rgt__message *m);
 rgt_status rgt__db_export(rgt__db_work *w, rgt__message *m);
 rgt_status rgt__db_import(rgt__db_work *w, rgt__message *m);
 rgt_status rgt__db_merge(rgt__db_work *w, rgt__message *m);
+rgt_status rgt__db_gc(rgt__db_work *w, rgt__message *m);
 
 #endif

@@ -18,7 +18,7 @@ const rgt__verb_entry rgt__verb_table[RGT_N_VERBS] = {
   [RGT_VERB_COMPILE] = {"compile", "compile OP (--target TARGET | -o DIR) [options]", "compile variants and report their registers, shared bytes and spills; write a bundle of code"},
   [RGT_VERB_SHOW]    = {"show", "show OP [--rows N | --variant TEXT] [--emit KIND] [-o FILE]", "print the source or the code of one variant"},
   [RGT_VERB_WHY]     = {"why", "why OP --rows N [options]", "what dispatch would run, and why"},
-  [RGT_VERB_DB]      = {"db", "db list|misses|check|rebuild|export|import|merge [FILE...] [--db FILE]", "the tuned database"},
+  [RGT_VERB_DB]      = {"db", "db list|misses|check|rebuild|export|import|merge|gc [FILE...] [--db FILE]", "the tuned database"},
   [RGT_VERB_ENV]     = {"env", "env [--db FILE]", "devices, compilers, versions, files, environment variables"},
 };
 
@@ -74,6 +74,7 @@ const rgt__option rgt__option_table[] = {
   {"--config", "FILE.lua", "many ops, rows and skews; --rows, --skew, --device and --budget go before the file's", RGT_OPTION_TEXT, BIT(TUNE), AT(config), 1, TEXT_MAX, NULL},
   {"--shard", "I/N", "part I of N of the work", RGT_OPTION_TEXT, BIT(TUNE), AT(shard), 1, 64, NULL},
   {"--force", NULL, "tune again although a result is stored", RGT_OPTION_FLAG, BIT(TUNE), AT(force), 0, 0, NULL},
+  {"--dry-run", NULL, "gc: tell what would be removed, and remove nothing", RGT_OPTION_FLAG, BIT(DB), AT(dry_run), 0, 0, NULL},
   {"--quiet", NULL, "print results only", RGT_OPTION_FLAG, BIT(TUNE), AT(quiet), 0, 0, NULL},
 
   {"--device", "auto|cpu|cuda[:N]", "where it runs (default: auto)", RGT_OPTION_DEVICE, OP & ~BIT(COMPILE), AT(device), 0, 0, "General"},

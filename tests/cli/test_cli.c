@@ -6,6 +6,7 @@
 #include "runtime/cli/units.c"
 
 #include <math.h>
+#include <sys/time.h>
 
 #include "child.h"
 
@@ -446,6 +447,28 @@ static void tune_remembers(void **unused) {
   expect(run("db check"), 0);
   assert_non_null(strstr(text_out, "is sound\n"));
   expect(run("db rebuild"), 0);
+  expect(run("db gc --dry-run --json"), 0);
+  o = expect_json("db", (const char *const[]){"action", "database", "removed", "dry_run", "removed_bytes", "cache_bytes",
+                                              "kept_bytes", "quota_bytes", "entries", "pinned", NULL});
+  assert_true(json_is_true(json_object_get(o, "dry_run")));
+  assert_true(json_integer_value(json_object_get(o, "pinned")) >= 1);
+  char left[600];
+  snprintf(left, sizeof left, "%s.new-abc123", json_string_value(json_object_get(o, "database")));
+  json_decref(o);
+  fclose(fopen(left, "w"));
+  assert_int_equal(utimes(left, (const struct timeval[2]){{.tv_sec = 1}, {.tv_sec = 1}}), 0);
+  expect(run("db gc --dry-run"), 0);
+  assert_non_null(strstr(text_out, ".new-abc123  was being written when its process ended"));
+  assert_non_null(strstr(text_out, "would remove 1 thing, 0.0 KiB"));
+  expect(run("db gc --json"), 0);
+  o = expect_json("db", (const char *const[]){"action", "database", "removed", "dry_run", "removed_bytes", "cache_bytes",
+                                              "kept_bytes", "quota_bytes", "entries", "pinned", NULL});
+  assert_int_equal(json_array_size(json_object_get(o, "removed")), 1);
+  expect_members(json_object_get(o, "removed"), (const char *const[]){"path", "why", "bytes", NULL});
+  json_decref(o);
+  expect(run("db gc"), 0);
+  assert_non_null(strstr(text_out, "removed 0 things"));
+  expect_refusal(run("db list --dry-run"), 2, "--dry-run goes with db gc alone");
   expect(run("why " SMALL " --rows 7 --device cpu"), 0);
   assert_non_null(strstr(text_out, winner));
 }
