@@ -82,23 +82,9 @@ template <int PART> DEV void stored_run(const sums &c, int n, int h, u32 (&run)[
   for (int s = 0; s < STEPS; s++) stored_quad<PART>(c[n][s], h, run + QUAD * s);
 }
 
-/* Chunk m of y's columns, of row h of sub-tile n. Every lane takes part, those that have a row store. */
-template <int V> DEV void store_set(const rgt_kargs &k, const tile &at, int n, int h, int m, const sums &c) {
-  u32 run[RUN_WORDS];
-  const i64 row = row_of(at, n, h);
-  const int o = m * CHUNK + RUN * lane_t();
-  stored_run<0>(c, n, h, run);
-  if (place_of(n, h) < at.n) {
-    elem *to = y_of(k, row) + o;
-#pragma unroll
-    for (int i = 0; i < RUN; i += V)
-      if (N_OUT % CHUNK == 0 || o + i < N_OUT) store_piece<V>(to + i, run, i);
-  }
-  __syncwarp();
-}
-
-/* The same, added to what y holds: the sums as they are, and rounded once. */
-template <int V> DEV void store_add(const rgt_kargs &k, const tile &at, int n, int h, int m, const sums &c) {
+/* Chunk m of y's columns, of row h of sub-tile n, set or added. Every lane takes part, those that have a row store. */
+template <int V> DEV void store_row(const rgt_kargs &k, const tile &at, int n, int h, int m, const sums &c) {
+  enum : int { A = V * (int)sizeof(elem) };
   float v[RUN];
   const i64 row = row_of(at, n, h);
   const int o = m * CHUNK + RUN * lane_t();
@@ -107,12 +93,18 @@ template <int V> DEV void store_add(const rgt_kargs &k, const tile &at, int n, i
   if (place_of(n, h) < at.n) {
     elem *to = y_of(k, row) + o;
 #pragma unroll
-    for (int i = 0; i < RUN; i += V) {
-      float part[V];
+    for (int i = 0; i < RUN; i += V)
+      if (N_OUT % CHUNK == 0 || o + i < N_OUT) {
+        float part[V], old[V];
 #pragma unroll
-      for (int j = 0; j < V; j++) part[j] = v[i + j];
-      if (N_OUT % CHUNK == 0 || o + i < N_OUT) put<V, V *(int)sizeof(elem)>(k, to + i, part);
-    }
+        for (int j = 0; j < V; j++) part[j] = v[i + j];
+        if (adds(k)) {
+          load_back<V, A>(to + i, old);
+#pragma unroll
+          for (int j = 0; j < V; j++) part[j] = __fadd_rn(old[j], part[j]);
+        }
+        store_run<V, A>(to + i, part);
+      }
   }
   __syncwarp();
 }
@@ -122,12 +114,7 @@ template <int V> DEV void store_chunk(const rgt_kargs &k, const tile &at, int m,
   for (int n = 0; n < SUB_TILES; n++)
     if (sub_tile_live(at, n))
 #pragma unroll
-      for (int h = 0; h < ROW_PARTS; h++) {
-        if (adds(k))
-          store_add<V>(k, at, n, h, m, c);
-        else
-          store_set<V>(k, at, n, h, m, c);
-      }
+      for (int h = 0; h < ROW_PARTS; h++) store_row<V>(k, at, n, h, m, c);
 }
 
 //% if op.kind == "mlp" and p.hidden_shared == 0 then

@@ -16,29 +16,7 @@ template <int V, bool CUT> DEV void load_line(const elem *p, int left, u32 (&run
     }
   } else {
 #pragma unroll
-    for (int at = 0; at < RUN; at += 2) {
-      u32 low, high;
-      if constexpr (CUT) {
-        low = load_half_word_if(at < left, p + at);
-        high = load_half_word_if(at + 1 < left, p + at + 1);
-      } else {
-        low = load_half_word(p + at);
-        high = load_half_word(p + at + 1);
-      }
-      run[at / 2] = low | high << 16;
-    }
-  }
-}
-
-/* Elements i .. i + V - 1 of a run to global memory. */
-template <int V> DEV void store_piece(elem *to, const u32 (&run)[RUN_WORDS], int i) {
-  if constexpr (V * (int)sizeof(elem) >= 4) {
-    u32 w[V * (int)sizeof(elem) / 4];
-#pragma unroll
-    for (int j = 0; j < V * (int)sizeof(elem) / 4; j++) w[j] = run[i * (int)sizeof(elem) / 4 + j];
-    store_words(to, w);
-  } else {
-    *(u16 *)to = (u16)(run[i / 2] >> 16 * (i & 1));
+    for (int at = 0; at < RUN; at += 2) run[at / 2] = CUT ? load_pair_if(left - at, p + at) : load_pair(p + at);
   }
 }
 

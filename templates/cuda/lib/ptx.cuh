@@ -52,6 +52,24 @@ DEV u16 load_half_word_if(bool ok, const void *p) {
   return v;
 }
 
+/* Two neighbours of 16 bits at an address of 2 bytes, as one word; of the second form, those of them that are `left` or more from
+ * the first are 0, from no memory. */
+DEV u32 load_pair(const void *p) {
+  u32 w;
+  asm("{.reg .b16 a, b; ld.global.nc.b16 a, [%1]; ld.global.nc.b16 b, [%1+2]; mov.b32 %0, {a, b};}"
+      : "=r"(w)
+      : "l"(global_address(p)));
+  return w;
+}
+DEV u32 load_pair_if(int left, const void *p) {
+  u32 w;
+  asm("{.reg .b16 a, b; .reg .pred p, q; setp.gt.s32 p, %2, 0; setp.gt.s32 q, %2, 1; mov.b16 a, 0; mov.b16 b, 0; "
+      "@p ld.global.nc.b16 a, [%1]; @q ld.global.nc.b16 b, [%1+2]; mov.b32 %0, {a, b};}"
+      : "=r"(w)
+      : "l"(global_address(p)), "r"(left));
+  return w;
+}
+
 /* Shared memory, N words at an address of N * 4 bytes: one access each, which the compiler does not split. */
 DEV u32 shared_address(const void *p) { return (u32)__cvta_generic_to_shared(p); }
 template <int N> DEV void load_shared(const void *p, u32 (&w)[N]);
