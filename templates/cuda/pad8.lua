@@ -1,4 +1,4 @@
--- pad8.lua -- tiles of 8 rows of one group on tensor cores: rows, k and outputs are padded on the chip, and nowhere else.
+-- pad8.lua -- tiles of 8 (or 16) rows of one group on tensor cores: rows, k and outputs are padded on the chip, and nowhere else.
 local act_error = shared "lib/act_error.lua"
 local plan = shared "lib/plan.lua"
 local pad8 = shared "lib/pad8.lua"
@@ -10,7 +10,7 @@ local function pads_no_more(n, p) return p.run == 4 or n == 0 or ceil_div(n, 32)
 
 return family {
   about = "tiles of 8 rows of a group on tensor cores, both layers fused; padded on the chip",
-  source = "mma.m16n8k16 with the weights as the A operand: its n of 8 is the smallest padding that tensor cores have",
+  source = "mma.m16n8k16 with the weights as the A operand: its n of 8 is the smallest padding of tensor cores; or x, 16 rows",
   revision = 1,
   rank = 20,
   device = "cuda",
@@ -24,7 +24,7 @@ return family {
     { "run", { 4, 8 }, default = 4, about = "neighbouring k that a lane owns: 4 go into one step of 16, 8 into two" },
     { "hidden_shared", { 0, 1 }, default = 0, about = "0: hidden values go from registers to registers; 1: through shared memory" },
     { "hidden_parts", { 1, 2 }, default = 1, about = "2: a hidden value is a high and a low part of the storage type" },
-    { "product", product.values, default = 0, about = "of f32, 0: 3xtf32, 1: tf32, 2: bf16x3, 3: bf16x6; of 16 bits, 0: as they are" },
+    { "product", product.values, default = 0, about = "of f32: 0 3xtf32, 1 tf32, 2 bf16x3, 3 bf16x6; of 16 bits: 0, as they are" },
     { "stage_x", { 0, 1 }, default = 0, about = "1: a tile's x goes through shared memory" },
     { "plan", { 0, 1 }, default = 0, about = "0: every tile's warps look through the index; 1: rows are sorted first" },
   },

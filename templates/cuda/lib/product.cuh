@@ -50,8 +50,8 @@ DEV void scale_down(float (&t)[4], float scale) {
 
 DEV u32 at_most(u32 v, u32 limit) { return v < limit ? v : limit; }
 
-/* To the nearest multiple of 2^CUT last places of an f32, ties away from 0, as cvt.rna does for tf32; but what is finite stays so.
- * Inf and NaN become themselves where KEPT, else 1, and what is left of them is they. */
+/* To the nearest multiple of 2^CUT last places of an f32, ties away from 0, as cvt.rna does for tf32; but what is finite stays
+ * so. Inf and NaN become themselves where KEPT, else 1, and what is left of them is they. */
 template <int CUT, bool KEPT> DEV float cut_to_nearest(float v) {
   enum : u32 { INFINITE = 0x7f800000u, HALF = 1u << (CUT - 1), LOW = (1u << CUT) - 1 };
   const u32 bits = bits_of_f32(v), size = bits & 0x7fffffffu, sign = bits & 0x80000000u;

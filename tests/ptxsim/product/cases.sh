@@ -3,7 +3,8 @@
 #
 #   cases.sh RAGTUNE LIBCUDA CASES CACHE PROFILE [WORD]    WORD: only cases whose name holds it
 #
-# A sample of 16 of each op's space in f32; tests/sweep covers the spaces. Speaks cmocka's words, which .ci/count adds up. CACHE keeps compiled code for the next run.
+# A sample of 16 of each op's space in f32; tests/sweep covers the spaces. Speaks cmocka's words, which .ci/count adds up. CACHE
+# keeps compiled code for the next run.
 set -u
 ragtune=$1 libcuda=$2 cases=$3 cache=$4 profile=$5 word=${6-}
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ptxsim-cases-XXXXXX") || exit 1

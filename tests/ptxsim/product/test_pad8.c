@@ -181,9 +181,11 @@ static void check_few_rows(const char *variant) {
   rows_free(&r);
 }
 
-#define VARIANT(parts, shared, plan, run, share, stage, tiles, warps)                                          \
+#define VARIANT_OF(tokens, parts, shared, plan, run, share, stage, tiles, warps)                               \
   "pad8:hidden_parts=" #parts ",hidden_shared=" #shared ",plan=" #plan ",product=0,run=" #run ",share=" #share \
-  ",stage_x=" #stage ",sub_tiles=" #tiles ",tokens=0,warps=" #warps
+  ",stage_x=" #stage ",sub_tiles=" #tiles ",tokens=" #tokens ",warps=" #warps
+#define VARIANT(...) VARIANT_OF(0, __VA_ARGS__)      /* tokens on n */
+#define VARIANT_OF_M(...) VARIANT_OF(1, __VA_ARGS__) /* and on m */
 
 static void test_few_rows(void **state) {
   (void)state;
@@ -233,6 +235,8 @@ static void test_many_rows(void **state) {
   if (sim_nvrtc_missing() != NULL) skip();
   check_many_rows(VARIANT(1, 0, 1, 4, 0, 0, 4, 1));
   check_many_rows(VARIANT(1, 1, 1, 4, 1, 0, 4, 4));
+  check_many_rows(VARIANT_OF_M(1, 0, 1, 4, 0, 0, 2, 1));
+  check_many_rows(VARIANT_OF_M(1, 1, 1, 4, 1, 0, 2, 4));
 }
 
 /* ---- setup ------------------------------------------------------------------------------------------------- */
