@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define SHIM __attribute__((visibility("default")))
@@ -23,7 +24,7 @@ static struct {
   size_t prefix_length;
   long at;
   shim_error error;
-  int on, no_locks;
+  int on, no_locks, network;
   atomic_long n;
   atomic_int fired;
   char what[32];
@@ -54,6 +55,10 @@ void shim_break_locks(int broken) {
   shim.no_locks = broken;
 }
 
+void shim_network(int yes) {
+  shim.network = yes;
+}
+
 void shim_disarm(void) {
   shim.at = -1;
   shim.on = 0;
@@ -77,6 +82,7 @@ __attribute__((constructor)) static void from_environment(void) {
   if (!prefix || !at || !word) return;
   for (int e = 0; e < SHIM_N_ERRORS; e++)
     if (strcmp(word, shim_word((shim_error)e)) == 0) shim_arm(prefix, atol(at), (shim_error)e, on && *on == '1');
+  shim.network = getenv("FAULT_NETWORK") != NULL;
   unsetenv("LD_PRELOAD"); /* this process alone */
 }
 
@@ -215,6 +221,13 @@ SHIM int close(int fd) {
   if (mine) shim.ours[fd] = 0;
   int result = next(fd); /* it is closed whatever it says */
   return mine && fails("close", CLOSES, 0) ? -1 : result;
+}
+
+SHIM int statfs(const char *path, struct statfs *st) {
+  NEXT(statfs)
+  int result = next(path, st);
+  if (result == 0 && shim.network && below(path)) st->f_type = 0x6969; /* NFS */
+  return result;
 }
 
 /* ---- bytes ---- */

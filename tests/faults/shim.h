@@ -1,6 +1,6 @@
 /* shim.h -- file operations below one folder that fail on request. Linked into a test, or preloaded into a program whose
  * environment has FAULT_PREFIX, FAULT_AT, FAULT_ERROR (a shim_error's word) and FAULT_ON (1: and all after it); FAULT_MALLOC=N
- * there fails the N-th allocation of the program. */
+ * there fails the N-th allocation of the program. FAULT_NETWORK=1 there: what lies below FAULT_PREFIX is on a network. */
 #ifndef RGT_TESTS_SHIM_H
 #define RGT_TESTS_SHIM_H
 
@@ -24,6 +24,7 @@ typedef enum shim_error {
 void shim_arm(const char *prefix, long at, shim_error error, int on);
 void shim_disarm(void);
 void shim_break_locks(int broken); /* every lock of a file fails, until 0 is said */
+void shim_network(int yes);        /* statfs calls what lies below prefix a network file system, until 0 is said */
 long shim_count(void);             /* operations since shim_arm */
 int shim_fired(void);              /* of these, how many failed */
 const char *shim_what(void);       /* the first that failed: "fsync", "" if none */
