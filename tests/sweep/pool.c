@@ -1,6 +1,7 @@
 /* pool.c -- what is feasible. */
 #include "pool.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/base/alloc.h"
@@ -18,16 +19,27 @@ static rgt_status add(sweep_pool *pool, const sweep_point *p, rgt__error *err) {
   return RGT_OK;
 }
 
-static rgt_status add_cell(sweep_pool *pool, const sweep_factors *f, const sweep_point *cell, rgt__error *err) {
+/* A space file without the families that are not looked at. */
+static void leave_out_others(const rgt__families *families, const sweep_factors *f, char *text, size_t size) {
+  size_t n = (size_t)snprintf(text, size, "return {");
+  for (int i = 0; i < rgt__families_count(families) && n < size; i++) {
+    const rgt__family *family = rgt__families_at(families, i);
+    if (strcmp(family->device, "cuda") || sweep_family_place(f, family) >= 0) continue;
+    n += (size_t)snprintf(text + n, size - n, " %s = false,", family->name);
+  }
+  if (n < size) snprintf(text + n, size - n, " }");
+}
+
+static rgt_status add_cell(sweep_pool *pool, const char *narrow, const sweep_point *cell, rgt__error *err) {
   sweep_point p = *cell;
   rgt__space space = {0};
   rgt_op_desc op;
   sweep_point_op(p.value, &op);
   rgt_status status =
-      rgt__space_enumerate(pool->families, &op, &pool->target[p.value[SWEEP_TARGET]], NULL, NULL, 0, &space, err);
+      rgt__space_enumerate(pool->families, &op, &pool->target[p.value[SWEEP_TARGET]], narrow, "families", 0, &space, err);
   for (int i = 0; status == RGT_OK && i < space.n; i++) {
     p.variant = space.variants[i];
-    if (sweep_family_place(f, p.variant.family) >= 0) status = add(pool, &p, err);
+    status = add(pool, &p, err);
   }
   rgt__space_free(&space);
   return status;
@@ -48,6 +60,8 @@ rgt_status sweep_pool_make(rgt__families *families, const sweep_factors *f, swee
   sweep_point p;
   rgt_status status = RGT_OK;
   int n_cells = 1;
+  char narrow[SWEEP_FAMILIES_MAX * (RGT_NAME_MAX + 16)];
+  leave_out_others(families, f, narrow, sizeof narrow);
   for (int i = 0; i <= SWEEP_TARGET; i++) n_cells *= sweep_factor_values(i);
   for (int i = 0; i < SWEEP_TARGETS; i++) rgt__cuda_target_make(rgt__cuda_target_number(sweep_target_name(i)), &pool.target[i]);
   for (int cell = 0; cell < n_cells && status == RGT_OK; cell++) {
@@ -57,7 +71,7 @@ rgt_status sweep_pool_make(rgt__families *families, const sweep_factors *f, swee
       rest /= sweep_factor_values(i);
     }
     draw_rest(&p, cell);
-    status = add_cell(&pool, f, &p, err);
+    status = add_cell(&pool, narrow, &p, err);
   }
   if (status == RGT_OK && rgt__families_fault(families, 0))
     status = rgt__error_set(err, RGT_ETEMPLATE, "%s", rgt__families_fault(families, 0));
