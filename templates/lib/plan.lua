@@ -1,6 +1,6 @@
 -- plan.lua -- the launches and the workspace of cuda/lib/plan.cuh, for the spec of a family that puts it before its own kernel.
 -- `tile` is the template's PLAN_TILE. A call that comes raw is sorted; one in order needs tiles alone.
-local threads, chunk = 256, 2048 -- PLAN_THREADS, PLAN_CHUNK
+local threads, chunk = 512, 2048 -- PLAN_THREADS, PLAN_CHUNK
 local header = 3136 -- bytes of plan_header
 
 local chunks = "ceil_div(rows, " .. chunk .. ")"

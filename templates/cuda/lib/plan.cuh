@@ -17,13 +17,13 @@
  *   plan_ordered.cuh  the same for calls in order, which have only tiles to make
  */
 enum : int {
-  PLAN_THREADS = 256,
+  PLAN_THREADS = 512,
   PLAN_WARPS = PLAN_THREADS / 32,
   PLAN_CHUNK = 2048, /* rows that a block sorts, positions that it makes tiles of */
-  PLAN_DIGITS = 256, /* of a pass; a thread each */
+  PLAN_DIGITS = 256, /* of a pass; a thread each, of those that come first */
   PLAN_PASSES = 3,   /* at most: groups below 2^24 */
 };
-static_assert(PLAN_DIGITS == PLAN_THREADS, "a thread a digit");
+static_assert(PLAN_DIGITS <= PLAN_THREADS, "a thread a digit");
 
 /* The workspace: this header; 16 bytes for each chunk; where the plan sorts, the states of the passes, and two lists (keys, rows)
  * or, with more than one pass, four; the tiles. plan.lua has the same sums. */

@@ -10,7 +10,7 @@ struct keyed_rows {
   u32 keys[PLAN_CHUNK], rows[PLAN_CHUNK];
 };
 struct sort_space { /* shared */
-  u32 counts[PLAN_WARPS][PLAN_DIGITS];
+  __align__(16) u16 counts[PLAN_WARPS][PLAN_DIGITS];
   keyed_rows in[2]; /* a chunk, and the same sorted */
   u32 offset[PLAN_DIGITS]; /* of a digit: from a place in the chunk to the position */
   u32 sums[PLAN_WARPS], ticket;
@@ -35,34 +35,35 @@ template <class F> DEV void each_step(const keyed_rows &from, u32 n, int shift, 
 
 /* How many rows of a chunk have the digit d, for thread d; and of each warp, in s.counts. */
 DEV u32 count_chunk(sort_space &s, const keyed_rows &from, u32 n, int shift) {
-  u32(&mine)[PLAN_DIGITS] = s.counts[threadIdx.x / 32];
+  u16(&mine)[PLAN_DIGITS] = s.counts[threadIdx.x / 32];
   u32 sum = 0;
-#pragma unroll 1
-  for (int d = threadIdx.x % 32; d < PLAN_DIGITS; d += 32) mine[d] = 0;
+  *(uint4 *)&mine[threadIdx.x % 32 * 8] = make_uint4(0, 0, 0, 0);
   __syncwarp();
   each_step(from, n, shift, [&](u32, u32 digit, bool in, u32 peers) {
-    if (in && (peers & lanes_below()) == 0) mine[digit] += __popc(peers);
+    if (in && (peers & lanes_below()) == 0) mine[digit] = (u16)(mine[digit] + __popc(peers));
     __syncwarp();
   });
   __syncthreads();
+  if (threadIdx.x < PLAN_DIGITS)
 #pragma unroll
-  for (int w = 0; w < PLAN_WARPS; w++) sum += s.counts[w][threadIdx.x];
+    for (int w = 0; w < PLAN_WARPS; w++) sum += s.counts[w][threadIdx.x];
   return sum;
 }
 
 /* The chunk put in order of the digit, from one place to another; s.counts turn from how many a warp has to where they go.
  * Returns where the rows of digit d begin in the chunk, for thread d. */
 DEV u32 sort_chunk(sort_space &s, const keyed_rows &from, keyed_rows &to, u32 n, int shift, u32 n_digit) {
-  u32(&mine)[PLAN_DIGITS] = s.counts[threadIdx.x / 32];
+  u16(&mine)[PLAN_DIGITS] = s.counts[threadIdx.x / 32];
   u32 total;
   const u32 begin = block_scan(n_digit, s.sums, &total);
   u32 sum = begin;
+  if (threadIdx.x < PLAN_DIGITS)
 #pragma unroll
-  for (int w = 0; w < PLAN_WARPS; w++) {
-    const u32 own = s.counts[w][threadIdx.x];
-    s.counts[w][threadIdx.x] = sum;
-    sum += own;
-  }
+    for (int w = 0; w < PLAN_WARPS; w++) {
+      const u32 own = s.counts[w][threadIdx.x];
+      s.counts[w][threadIdx.x] = (u16)sum;
+      sum += own;
+    }
   __syncthreads();
   each_step(from, n, shift, [&](u32 at, u32 digit, bool in, u32 peers) {
     const u32 first = in ? mine[digit] : 0, place = first + __popc(peers & lanes_below());
@@ -70,7 +71,7 @@ DEV u32 sort_chunk(sort_space &s, const keyed_rows &from, keyed_rows &to, u32 n,
     if (in) {
       to.keys[place] = from.keys[at];
       to.rows[place] = from.rows[at];
-      if ((peers & lanes_below()) == 0) mine[digit] = first + __popc(peers);
+      if ((peers & lanes_below()) == 0) mine[digit] = (u16)(first + __popc(peers));
     }
     __syncwarp();
   });
@@ -83,9 +84,11 @@ ENTRY __launch_bounds__(PLAN_THREADS, 1) KERNEL(plan_count)(const __grid_constan
   __shared__ u32 counts[PLAN_PASSES][PLAN_DIGITS];
   const int passes = plan_passes(k);
   const i64 first = (i64)blockIdx.x * PLAN_CHUNK, end = first + PLAN_CHUNK < k.rows ? first + PLAN_CHUNK : k.rows;
+  if (threadIdx.x < PLAN_DIGITS) {
 #pragma unroll
-  for (int pass = 0; pass < PLAN_PASSES; pass++) counts[pass][threadIdx.x] = 0;
-  plan_states(k, workspace)[(i64)blockIdx.x * PLAN_DIGITS + threadIdx.x] = 0;
+    for (int pass = 0; pass < PLAN_PASSES; pass++) counts[pass][threadIdx.x] = 0;
+    plan_states(k, workspace)[(i64)blockIdx.x * PLAN_DIGITS + threadIdx.x] = 0;
+  }
   __syncthreads();
 #pragma unroll 1
   for (i64 row = first + threadIdx.x; row < end; row += PLAN_THREADS) {
@@ -96,7 +99,7 @@ ENTRY __launch_bounds__(PLAN_THREADS, 1) KERNEL(plan_count)(const __grid_constan
   __syncthreads();
 #pragma unroll 1
   for (int pass = 0; pass < passes; pass++)
-    if (counts[pass][threadIdx.x] > 0)
+    if (threadIdx.x < PLAN_DIGITS && counts[pass][threadIdx.x] > 0)
       atomicAdd(&plan_header_of(workspace)->digits[pass][threadIdx.x], counts[pass][threadIdx.x]);
 }
 
@@ -124,7 +127,7 @@ DEV void load_chunk(const rgt_kargs &k, void *workspace, const plan_work &work, 
 DEV void place_chunk(const rgt_kargs &k, void *workspace, sort_space &s, const keyed_rows &from, const plan_work &work,
                      u32 position, u32 begin) {
   const int to = work.launch == 1 ? 2 : 0, shift = 8 * work.launch;
-  s.offset[threadIdx.x] = position - begin;
+  if (threadIdx.x < PLAN_DIGITS) s.offset[threadIdx.x] = position - begin;
   __syncthreads();
   u32 *keys = plan_list(k, workspace, to), *rows = plan_list(k, workspace, to + 1);
 #pragma unroll 1
@@ -147,12 +150,13 @@ ENTRY __launch_bounds__(PLAN_THREADS, 1) KERNEL(plan_sort)(const __grid_constant
   for (int pass = work.launch; pass < passes; pass++, at ^= 1) {
     const u32 n_digit = count_chunk(s, s.in[at], work.n, 8 * pass), tag = 2 * pass + 1;
     u64 *state = plan_states(k, workspace) + work.chunk * PLAN_DIGITS + threadIdx.x;
-    if (!alone) publish(state, work.chunk, tag, n_digit);
+    const bool digit = threadIdx.x < PLAN_DIGITS && !alone;
+    if (digit) publish(state, work.chunk, tag, n_digit);
     const u32 begin = sort_chunk(s, s.in[at], s.in[at ^ 1], work.n, 8 * pass, n_digit);
     if (alone) continue;
     u32 total;
-    u32 position = block_scan(plan_header_of(workspace)->digits[pass][threadIdx.x], s.sums, &total);
-    position += look_back(state, work.chunk, PLAN_DIGITS, tag, n_digit);
+    u32 position = block_scan(digit ? plan_header_of(workspace)->digits[pass][threadIdx.x] : 0, s.sums, &total);
+    if (digit) position += look_back(state, work.chunk, PLAN_DIGITS, tag, n_digit);
     place_chunk(k, workspace, s, s.in[at ^ 1], work, position, begin);
     return;
   }

@@ -85,26 +85,37 @@ void counted_rows_free(counted_rows *r) {
 }
 
 static void *on_device(rgt__device *d, const void *data, int64_t bytes) {
-  void *p = NULL, *zeros = data ? NULL : calloc((size_t)bytes + 1, 1);
+  void *p = NULL;
   OK(d->ops->mem_alloc(d, (size_t)bytes + 1, &p, &err));
-  OK(d->ops->mem_write(d, p, data ? data : zeros, (size_t)bytes, &err));
-  free(zeros);
+  OK(d->ops->mem_write(d, p, data, (size_t)bytes, &err));
   return p;
 }
 
-void counted_run(counted_lab *lab, const counted_code *c, const counted_rows *r, ptxsim_launches *sum, ptxsim_launches *last) {
+/* Numbers in [-1, 1) */
+static void *numbers_on_device(rgt__device *d, rgt_dtype dtype, int64_t n) {
+  float *v = calloc((size_t)n + 1, sizeof *v);
+  assert_non_null(v);
+  for (int64_t i = 0; i < n && dtype == RGT_F32; i++) v[i] = (float)random_from(-8388608, 8388607) / 8388608;
+  void *p = on_device(d, v, n * (int64_t)rgt__number_bytes(dtype));
+  free(v);
+  return p;
+}
+
+void counted_run(counted_lab *lab, const counted_code *c, const counted_rows *r, ptxsim_launches *sum, ptxsim_launches *last,
+                 void *y_host) {
   static const rgt_int64 none[2] = {0, INT64_MAX};
   rgt__device *d = lab->device;
   const int64_t in = c->op.n_in, hidden = c->op.n_hidden, out = c->op.n_out, wide = hidden > 0 ? hidden : out;
-  const int64_t elem = (int64_t)rgt__number_bytes(c->op.dtype);
+  const rgt_dtype t = c->op.dtype;
   ptxsim_reports reports;
   rgt__plan plan;
   rgt__plan_make_on(d, c->module, &c->rendered.program, r->n, r->groups, &plan);
   assert_int_equal(plan.valid, 1);
-  void *x = on_device(d, NULL, r->n * in * elem), *y = on_device(d, NULL, r->n * out * elem);
+  random_state = 1;
+  void *x = numbers_on_device(d, t, r->n * in), *y = numbers_on_device(d, t, r->n * out);
   void *index = on_device(d, r->index, r->n * 8), *counters = on_device(d, none, sizeof none);
-  void *w1 = on_device(d, NULL, r->groups * wide * in * elem), *b1 = on_device(d, NULL, r->groups * wide * elem);
-  void *w2 = on_device(d, NULL, r->groups * out * hidden * elem), *b2 = on_device(d, NULL, r->groups * out * elem);
+  void *w1 = numbers_on_device(d, t, r->groups * wide * in), *b1 = numbers_on_device(d, t, r->groups * wide);
+  void *w2 = numbers_on_device(d, t, r->groups * out * hidden), *b2 = numbers_on_device(d, t, r->groups * out);
   void *workspace = NULL;
   OK(d->ops->mem_alloc(d, (size_t)plan.workspace_bytes + 1, &workspace, &err));
   const rgt_kargs k = {.x = x,
@@ -132,6 +143,7 @@ void counted_run(counted_lab *lab, const counted_code *c, const counted_rows *r,
   OK(d->ops->sync(d, d->stream, &err));
   assert_int_equal(cu.ptxsim_total(NULL, sum), 0);
   assert_int_equal(cu.ptxsim_last_launch(last), 0);
+  if (y_host) OK(d->ops->mem_read(d, y_host, y, (size_t)(r->n * out) * rgt__number_bytes(t), &err));
   cu.ptxsim_report(&reports);
   if (reports.misuses + reports.findings + reports.faults > 0) fail_msg("ptxsim reports: %s", reports.last);
   void *const used[] = {x, y, index, counters, w1, b1, w2, b2, workspace};

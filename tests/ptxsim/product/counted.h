@@ -1,4 +1,4 @@
-/* counted.h -- a variant run on ptxsim for its counters: weights and x are zeros, only the rows' groups are a problem's. */
+/* counted.h -- a variant run on ptxsim for its counters. x, weights and biases are seeded numbers in f32, else zeros. */
 #ifndef PTXSIM_PRODUCT_COUNTED_H
 #define PTXSIM_PRODUCT_COUNTED_H
 
@@ -36,7 +36,9 @@ typedef struct counted_rows { /* of a call, mixed by a seed */
 counted_rows counted_rows_make(int64_t groups, int64_t low, int64_t high, int64_t first);
 void counted_rows_free(counted_rows *r);
 
-/* counted_run -- one call, a stream's. *sum: all its launches; *last: the last one. ptxsim may report nothing. */
-void counted_run(counted_lab *lab, const counted_code *c, const counted_rows *r, ptxsim_launches *sum, ptxsim_launches *last);
+/* counted_run -- one call, a stream's. *sum: all its launches; *last: the last one; y: NULL, or room for [rows, n_out] of the
+ * storage type. ptxsim may report nothing. */
+void counted_run(counted_lab *lab, const counted_code *c, const counted_rows *r, ptxsim_launches *sum, ptxsim_launches *last,
+                 void *y);
 
 #endif

@@ -1,10 +1,11 @@
-/* test_weight_stationary.c -- how even weight_stationary's blocks are, on ptxsim.
+/* test_weight_stationary.c -- how even weight_stationary's blocks are, on ptxsim; and that its bits are row_gather's.
  *
  * A block is idle for the part of the launch's time in which it has no instruction to issue while the busiest block has one. */
 #include "counted.h"
 
 #include "../tests/support/nvrtc.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static counted_lab lab;
@@ -17,7 +18,7 @@ static void check(const char *op, const char *variant, const counted_rows *r, do
   ptxsim_launches sum, last;
   counted_code c;
   counted_code_open(&lab, op, variant, &c);
-  counted_run(&lab, &c, r, &sum, &last);
+  counted_run(&lab, &c, r, &sum, &last, NULL);
   print_message("  %s\n    %u blocks, busy %.1f %% of the time on average; plan %llu launches, %.1f us; then 1 launch, %.1f "
                 "us; %llu instructions\n",
                 variant, last.grid[0], 100 * busy(&last), (unsigned long long)sum.n_launches - 1,
@@ -53,8 +54,38 @@ static void test_skew(void **state) {
   counted_rows_free(&r);
 }
 
+/* All variants are of class seq, as row_gather with one lane is. */
+static void test_bits_of_a_class(void **state) {
+  static const char *const variants[] = {"row_gather:chunk=1,fused_rows=0,lanes=1,outputs=1,threads=128",
+                                         VARIANT(1, 1, 4, 128, 4),
+                                         VARIANT(2, 1, 32, 128, 16),
+                                         VARIANT(4, 0, 64, 64, 16),
+                                         "weight_stationary:at_once=1,held=1,plan=0,team=16,threads=128,tile=16",
+                                         "weight_stationary:at_once=2,held=0,plan=0,team=64,threads=64,tile=16"};
+  enum { N = sizeof variants / sizeof variants[0], OUT = 7 };
+  (void)state;
+  if (sim_nvrtc_missing() != NULL) skip();
+  counted_rows r = counted_rows_make(40, 0, 40, 100);
+  const size_t bytes = (size_t)(r.n * OUT) * sizeof(float);
+  float *y[2] = {malloc(bytes), malloc(bytes)};
+  assert_true(y[0] && y[1]);
+  for (int i = 0; i < N; i++) {
+    ptxsim_launches sum, last;
+    counted_code c;
+    counted_code_open(&lab, "mlp:9-22-7:g40:f32:gelu:b12:nk:i64", variants[i], &c);
+    memset(y[i > 0], 0xff, bytes);
+    counted_run(&lab, &c, &r, &sum, &last, y[i > 0]);
+    if (i > 0 && memcmp(y[0], y[1], bytes) != 0) fail_msg("%s has other bits than row_gather", variants[i]);
+    counted_code_close(&lab, &c);
+  }
+  free(y[0]);
+  free(y[1]);
+  counted_rows_free(&r);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_tiny_groups), cmocka_unit_test(test_skew)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_tiny_groups), cmocka_unit_test(test_skew),
+                                     cmocka_unit_test(test_bits_of_a_class)};
   counted_lab_open(&lab);
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   counted_lab_close(&lab);
