@@ -1,7 +1,7 @@
 /* pad8.cu -- tiles of SUB_TILES times 8 (or 16) rows of one group, both layers fused, on tensor cores.
  *
- * Rows are padded to 8 (16), k and outputs to 16, by zeros and repeats that are made on the chip; memory holds none. A warp, or the
- * warps of a block together (SHARE), make a tile. Rows without a group are tiles too: of zeros. */
+ * Rows are padded to 8 (16), k and outputs to 16, by zeros and repeats that are made on the chip; memory holds none. A warp, or
+ * the warps of a block together (SHARE), make a tile. Rows without a group are tiles too: of zeros. */
 //% include("cuda/lib/base.cuh")
 //% include("cuda/lib/ptx.cuh")
 //% include("cuda/lib/mma.cuh")
@@ -26,22 +26,24 @@ enum : int { PLAN_TILE = TILE_ROWS };
 //% include("cuda/lib/pad8_load.cuh")
 //% include("cuda/lib/pad8_layers.cuh")
 
-/* Whether an address and the strides from it are multiples of what a load of a line of D takes. */
-template <int D> DEV bool allows(const void *p, i64 ld, i64 stride) {
+/* Whether an address, and the stride from line to line, are multiples of what a load of a line of D takes. */
+template <int D> DEV bool allows(const void *p, i64 ld) {
   enum : int { BYTES = piece<D>::wide * (int)sizeof(elem) };
   if constexpr ((int)piece<D>::wide == (int)piece<D>::promised) return true;
-  return (((u64)p | (u64)ld * sizeof(elem) | (u64)stride * sizeof(elem)) & (BYTES - 1)) == 0;
+  return (((u64)p | (u64)ld * sizeof(elem)) & (BYTES - 1)) == 0;
 }
 template <int LAYER> DEV bool weights_allow(const rgt_kargs &k, i64 group) {
-  return allows<shape<LAYER>::LINE>(weights_of<LAYER>(k, group), layer<LAYER>::ld(k), 0);
+  return allows<shape<LAYER>::LINE>(weights_of<LAYER>(k, group), layer<LAYER>::ld(k));
 }
-enum : int {
-  PROMISED = piece<N_IN>::wide == piece<N_IN>::promised && piece<N_OUT>::wide == piece<N_OUT>::promised &&
-             piece<shape<1>::LINE>::wide == piece<shape<1>::LINE>::promised &&
-             (!IS_MLP || piece<shape<2>::LINE>::wide == piece<shape<2>::LINE>::promised)
+template <int D> struct is_promised {
+  enum : int { value = (int)piece<D>::wide == (int)piece<D>::promised };
 };
-DEV bool all_allow(const rgt_kargs &k, i64 group) {
-  bool wide = allows<N_IN>(k.x, k.ld_x, 0) && allows<N_OUT>(k.y, k.ld_y, 0) && weights_allow<1>(k, group);
+enum : int {
+  PROMISED = is_promised<N_IN>::value && is_promised<N_OUT>::value && is_promised<shape<1>::LINE>::value &&
+             (!IS_MLP || is_promised<shape<2>::LINE>::value)
+};
+DEV bool all_allow(const rgt_kargs &k, i64 group) { /* uniform */
+  bool wide = allows<N_IN>(k.x, k.ld_x) && allows<N_OUT>(k.y, k.ld_y) && weights_allow<1>(k, group);
   if constexpr (IS_MLP) wide = wide && weights_allow<2>(k, group);
   return wide;
 }

@@ -1,6 +1,7 @@
-/* test_pad8.c -- what pad8 asks of the machine, on ptxsim: the figures that the family is built for, as counters.
+/* test_pad8.c -- what pad8 asks of the machine, on ptxsim: the figures that the family is built for, as counters; and that
+ * variants of one numeric class give the same bits, however they find, share and stage their rows.
  *
- * Right results are other tests' business; here the kernels run on weights whose values do not matter. */
+ * Whether results are right is other tests' business. */
 #include "../tests/support/device.h"
 #include "../tests/support/nvrtc.h"
 
@@ -88,16 +89,24 @@ static void rows_free(rows *r) {
 }
 
 static void *on_device(const void *data, size_t bytes) {
-  void *p = NULL, *zeros = data ? NULL : calloc(bytes, 1);
+  void *p = NULL;
   OK(t.device->ops->mem_alloc(t.device, bytes, &p, &err));
-  OK(t.device->ops->mem_write(t.device, p, data ? data : zeros, bytes, &err));
-  free(zeros);
+  OK(t.device->ops->mem_write(t.device, p, data, bytes, &err));
+  return p;
+}
+
+static void *numbers_on_device(int64_t n) { /* bf16, from 2^-8 to 2 in size, of both signs */
+  uint16_t *v = calloc((size_t)n, sizeof *v);
+  assert_non_null(v);
+  for (int64_t i = 0; i < n; i++) v[i] = (uint16_t)(random_from(0, 1) << 15 | random_from(119 << 7, (128 << 7) - 1));
+  void *p = on_device(v, (size_t)n * sizeof *v);
+  free(v);
   return p;
 }
 
 /* Runs the call; *sum has the counters of all its launches, *last those of the last one. `flat`: every row of every matrix lies
- * at one address, so that a load of rows touches what a load of one row does. */
-static void run(const code *c, const rows *r, int flat, ptxsim_launches *sum, ptxsim_launches *last) {
+ * at one address, so that a load of rows touches what a load of one row does. `y`: NULL, or room for the result. */
+static void run(const code *c, const rows *r, int flat, ptxsim_launches *sum, ptxsim_launches *last, uint16_t *y) {
   static const rgt_int64 none[2] = {0, INT64_MAX};
   const rgt_op_desc *op = &c->op;
   const int64_t in = op->n_in, hidden = op->n_hidden, out = op->n_out;
@@ -106,14 +115,15 @@ static void run(const code *c, const rows *r, int flat, ptxsim_launches *sum, pt
   void *workspace = NULL;
   rgt__plan_make_on(t.device, c->module, &c->rendered.program, r->n, r->groups, &plan);
   assert_int_equal(plan.valid, 1);
+  random_state = 4711;
   rgt_kargs k = {.rows = r->n, .groups = r->groups, .ld_x = in, .ld_y = out, .x_div = 1};
-  k.x = on_device(NULL, (size_t)(r->n * in) * 2);
-  k.y = on_device(NULL, (size_t)(r->n * out) * 2);
+  k.x = numbers_on_device(r->n * in);
+  k.y = numbers_on_device(r->n * out);
   k.index = on_device(r->index, (size_t)r->n * 8);
-  k.w1 = on_device(NULL, (size_t)(r->groups * hidden * in) * 2);
-  k.w2 = on_device(NULL, (size_t)(r->groups * hidden * out) * 2);
-  k.b1 = on_device(NULL, (size_t)(r->groups * hidden) * 2);
-  k.b2 = on_device(NULL, (size_t)(r->groups * out) * 2);
+  k.w1 = numbers_on_device(r->groups * hidden * in);
+  k.w2 = numbers_on_device(r->groups * hidden * out);
+  k.b1 = numbers_on_device(r->groups * hidden);
+  k.b2 = numbers_on_device(r->groups * out);
   k.ld_w1 = flat ? 0 : in;
   k.ld_w2 = flat ? 0 : hidden;
   k.stride_w1 = hidden * in;
@@ -130,6 +140,7 @@ static void run(const code *c, const rows *r, int flat, ptxsim_launches *sum, pt
   assert_int_equal(cu.ptxsim_last_launch(last), 0);
   cu.ptxsim_report(&reports);
   if (reports.misuses + reports.findings + reports.faults > 0) fail_msg("ptxsim reports: %s", reports.last);
+  if (y) OK(t.device->ops->mem_read(t.device, y, k.y, (size_t)(r->n * out) * sizeof *y, &err));
   void *const used[] = {(void *)(uintptr_t)k.x,
                         k.y,
                         (void *)(uintptr_t)k.index,
@@ -169,8 +180,8 @@ static void check_few_rows(const char *variant) {
   rows r = rows_make(64, 1, 8);
   print_message("  %s\n", variant);
   code_open(&c, "mlp:64-128-64:g64:bf16:relu:b12:nk:i64", variant);
-  run(&c, &r, 1, &sum, &flat);
-  run(&c, &r, 0, &sum, &last);
+  run(&c, &r, 1, &sum, &flat, NULL);
+  run(&c, &r, 0, &sum, &last, NULL);
   const double asked = (double)(last.counters.global_load_sectors - flat.counters.global_load_sectors) * 8 / 7;
   at_most("weight sectors", asked, 1.05 * 64 * 2 * 64 * 128 * 2 / 32);
   at_most("mma", (double)last.counters.inst_mma, 1.05 * (double)mma_needed(&c.op, &r));
@@ -205,7 +216,7 @@ static void test_one_launch(void **state) {
   (void)state;
   if (sim_nvrtc_missing() != NULL) skip();
   code_open(&c, "mlp:10-20-5:g3:bf16:relu:b12:nk:i64", VARIANT(1, 0, 0, 4, 0, 0, 1, 1));
-  run(&c, &r, 0, &sum, &last);
+  run(&c, &r, 0, &sum, &last, NULL);
   assert_int_equal(sum.n_launches, 1);
   print_message("    %llu warp instructions\n", (unsigned long long)sum.counters.inst_executed);
   code_close(&c);
@@ -219,7 +230,7 @@ static void check_many_rows(const char *variant) {
   rows r = rows_make(64, 1, 1023);
   print_message("  %s\n", variant);
   code_open(&c, "mlp:64-128-64:g64:bf16:relu:b12:nk:i64", variant);
-  run(&c, &r, 0, &sum, &last);
+  run(&c, &r, 0, &sum, &last, NULL);
   const double compulsory = (double)(r.n * (64 + 64) * 2 + r.n * 8) + 64.0 * 2 * (2 * 64 * 128 + 128 + 64);
   at_most("DRAM bytes", (double)(sum.counters.dram_read_bytes + sum.counters.dram_write_bytes), 1.15 * compulsory);
   at_most("bank passes", (double)last.counters.shared_passes, 1.02 * (double)last.counters.shared_passes_least);
@@ -237,6 +248,41 @@ static void test_many_rows(void **state) {
   check_many_rows(VARIANT(1, 1, 1, 4, 1, 0, 4, 4));
   check_many_rows(VARIANT_OF_M(1, 0, 1, 4, 0, 0, 2, 1));
   check_many_rows(VARIANT_OF_M(1, 1, 1, 4, 1, 0, 2, 4));
+}
+
+/* ---- one class, one result ---------------------------------------------------------------------------------- */
+
+static void test_a_class_has_one_result(void **state) {
+  static const char *const variants[] = {VARIANT(1, 0, 0, 4, 0, 0, 1, 1), VARIANT(1, 0, 1, 4, 0, 0, 4, 1),
+                                         VARIANT(1, 0, 0, 4, 0, 0, 2, 4), VARIANT(1, 1, 1, 4, 1, 1, 2, 2),
+                                         VARIANT(1, 1, 0, 4, 1, 0, 1, 4)};
+  enum { N = sizeof variants / sizeof variants[0], OUT = 12 };
+  uint16_t *first = NULL, *y = NULL;
+  char class_name[RGT_NAME_MAX] = "";
+  rows r = rows_make(5, 0, 37);
+  (void)state;
+  if (sim_nvrtc_missing() != NULL) skip();
+  first = calloc((size_t)r.n * OUT, sizeof *first);
+  y = calloc((size_t)r.n * OUT, sizeof *y);
+  assert_true(first && y);
+  for (int i = 0; i < N; i++) {
+    ptxsim_launches sum, last;
+    rgt__variant v;
+    rgt__numeric numeric;
+    code c;
+    code_open(&c, "mlp:20-40-12:g5:bf16:gelu:b12:nk:i64", variants[i]);
+    OK(rgt__variant_parse(t.families, "cuda", variants[i], &v, &err));
+    OK(rgt__variant_numeric(t.families, &v, &c.op, &numeric, &err));
+    if (i == 0) strcpy(class_name, numeric.class_name);
+    assert_string_equal(numeric.class_name, class_name);
+    run(&c, &r, 0, &sum, &last, i == 0 ? first : y);
+    if (i > 0 && memcmp(first, y, (size_t)r.n * OUT * sizeof *y) != 0)
+      fail_msg("%s: other bits than %s", variants[i], variants[0]);
+    code_close(&c);
+  }
+  free(first);
+  free(y);
+  rows_free(&r);
 }
 
 /* ---- setup ------------------------------------------------------------------------------------------------- */
@@ -265,6 +311,6 @@ static int teardown(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_launch), cmocka_unit_test(test_few_rows),
-                                     cmocka_unit_test(test_many_rows)};
+                                     cmocka_unit_test(test_many_rows), cmocka_unit_test(test_a_class_has_one_result)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }
