@@ -8,8 +8,8 @@
 #include "generator/lua_library.h"
 #include "runtime/base/alloc.h"
 
-static const char *const fields[] = {"about",       "source",  "revision", "rank",  "device",    "ops",   "dtypes", "params",
-                                     "constraints", "numeric", "work",     "valid", "workspace", "steps", NULL};
+static const char *const fields[] = {"about",       "source",  "revision", "rank",  "device", "ops",       "dtypes", "params",
+                                     "constraints", "numeric", "work",     "prior", "valid",  "workspace", "steps",  NULL};
 
 void rgt__spec_reader(lua_State *L, const rgt__family *family, char shown[RGT_SHOWN_NAME_MAX], rgt__table_reader *r,
                       rgt__error *err) {
@@ -215,7 +215,8 @@ static rgt_status check_kinds(const rgt__table_reader *r, int spec) {
   static const struct {
     const char *field;
     int required, table, text;
-  } kinds[] = {{"numeric", 1, 1, 0}, {"work", 1, 1, 0}, {"valid", 0, 0, 1}, {"workspace", 0, 0, 1}, {"steps", 1, 1, 0}};
+  } kinds[] = {{"numeric", 1, 1, 0}, {"work", 1, 1, 0},      {"prior", 0, 0, 1},
+               {"valid", 0, 0, 1},   {"workspace", 0, 0, 1}, {"steps", 1, 1, 0}};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     const char *what = kinds[i].table ? "a function or a table" : "a function, a text or a whole number";
     int type = rgt__table_push(r, spec, kinds[i].field);

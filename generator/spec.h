@@ -3,11 +3,11 @@
  * templates/<device>/<family>.lua is `return family { ... }`, beside <family>.c (cpu) or .cu (cuda). Unknown and missing fields
  * are errors that name file, line and field. Required: about, source, revision (from 1), device (the folder's), ops, dtypes,
  * numeric, work, steps; of a param: default and about. Absent: rank is 100, params and constraints are empty, valid is "1",
- * workspace "0", and a step's formulas "0". numeric, work, valid, workspace and steps are data, or functions of (op, p, device)
- * that return it; numeric is asked with (op, p) and work with (op) alone. A formula is a text or a whole number. numeric gives
+ * workspace "0", and a step's formulas "0"; prior, a call's expected cost in any unit, by which a search orders what it tries.
+ * numeric, work, prior, valid, workspace and steps are data, or functions of (op, p, device) that return it; numeric is asked with (op, p) and work with (op) alone. A formula is a text or a whole number. numeric gives
  * p1, p2, hidden (f32, f16, bf16, f16x2, bf16x2), class, and alpha or beta where the activation is neither none nor relu; mma =
  * true for sums by mma adders. In Lua: op.kind n_in n_hidden n_out dtype act bias ("b12") bias1 bias2 (true, false) layout
- * index_type elem_bytes, and for valid, workspace, steps and templates order ("raw", "sorted", "offsets"): it shapes code, not
+ * index_type elem_bytes, and for prior, valid, workspace, steps and templates order ("raw", "sorted", "offsets"): it shapes code, not
  * the space; p.<param>; device.name and its facts. Formulas know the params, n_in n_hidden n_out elem_bytes, the device's facts,
  * and the run-time names of formula.h. */
 #ifndef RGT_GENERATOR_SPEC_H
@@ -104,6 +104,10 @@ rgt_status rgt__variant_numeric(rgt__families *f, const rgt__variant *v, const r
 /* rgt__family_work -- floating-point operations and compulsory bytes of one call, by the family's `work` formulas. */
 rgt_status rgt__family_work(rgt__families *f, const rgt__family *family, const rgt_op_desc *op, int64_t rows, int64_t groups,
                             double *flops, double *bytes, rgt__error *err);
+/* rgt__variant_prior -- what the family expects a call to cost, by its `prior` formula: in any unit, smaller is tried first; 0
+ * where it has none. order: its word; vars: rows, groups and the device's facts that formulas know. */
+rgt_status rgt__variant_prior(rgt__families *f, const rgt__variant *v, const rgt_op_desc *op, const char *order,
+                              const rgt__target *target, const int64_t vars[RGT_N_VARS], double *cost, rgt__error *err);
 /* rgt__numeric_admits -- verify.md's admission: default by dtype when max_error is 0. */
 int rgt__numeric_admits(const rgt__numeric *n, rgt_dtype dtype, double max_error);
 

@@ -62,7 +62,7 @@ static rgt_status run_wave(rgt__search *s, const int *indices, int n, rgt__error
   for (int i = 0; i < n; i++) {
     if (rgt__search_stopped(s)) return RGT_EINTERRUPTED;
     if (stop_now(s)) break; /* some may have run into their time limits */
-    rgt__search_report(s, RGT_PHASE_VERIFY, s->n_done + i, s->setup->n, s->setup->all[indices[i]].candidate.text);
+    rgt__search_report(s, RGT_PHASE_VERIFY, s->n_done + i, s->limit, s->setup->all[indices[i]].candidate.text);
     rgt_outcome outcome = RGT_TRIAL_OK;
     rgt_status status = rgt__search_check(s, indices[i], 0, &outcome, err);
     if (status == RGT_OK && outcome != RGT_TRIAL_OK) {
@@ -75,7 +75,7 @@ static rgt_status run_wave(rgt__search *s, const int *indices, int n, rgt__error
     if (status != RGT_OK) return status;
   }
   rgt__contest c;
-  rgt__search_report(s, RGT_PHASE_TIME, s->n_done, s->setup->n, "");
+  rgt__search_report(s, RGT_PHASE_TIME, s->n_done, s->limit, "");
   rgt_status status = rgt__contest_open(s->setup->worker, &s->setup->all[s->setup->default_index].candidate, candidates, usable,
                                         n_usable, s->setup->seed + (uint64_t)s->n_done, &c, err);
   if (status != RGT_OK) return status;
@@ -88,27 +88,35 @@ static rgt_status run_wave(rgt__search *s, const int *indices, int n, rgt__error
   return status;
 }
 
+/* Compiles what has no code yet, and takes those that failed out of the wave. */
+static rgt_status compile_wave(rgt__search *s, int *wave, int *n, rgt__error *err) {
+  int n_left = 0;
+  rgt_status status = rgt__search_compile(s, wave, *n, err);
+  for (int i = 0; i < *n && (status == RGT_OK || status == RGT_EINTERRUPTED); i++) {
+    const rgt__candidate *c = &s->setup->all[wave[i]].candidate;
+    if (c->outcome != RGT_TRIAL_OK) {
+      rgt_status stored = rgt__search_store_failure(s, wave[i], c->outcome, c->reason, err);
+      if (stored != RGT_OK) status = stored;
+    } else {
+      wave[n_left++] = wave[i];
+    }
+  }
+  *n = n_left;
+  return status;
+}
+
 /* RGT_OK also when the time is up: what was measured by then goes to the duel. */
 static rgt_status run_waves(rgt__search *s, rgt__error *err) {
-  int wave[RGT_SEARCH_WAVE], n = 0;
-  for (int i = 0; i < s->setup->n; i++) {
-    if (!s->done[i] && i != s->setup->default_index) {
-      if (s->setup->all[i].candidate.outcome != RGT_TRIAL_OK) {
-        rgt_status status =
-            rgt__search_store_failure(s, i, s->setup->all[i].candidate.outcome, s->setup->all[i].candidate.reason, err);
-        if (status != RGT_OK) return status;
-        continue;
-      }
-      wave[n++] = i;
-    }
-    if (n < RGT_SEARCH_WAVE && i + 1 < s->setup->n) continue;
-    if (n == 0) continue;
-    rgt_status status = run_wave(s, wave, n, err);
-    n = 0;
-    if (status == RGT_EINTERRUPTED && !rgt__search_stopped(s)) return RGT_OK;
-    if (status != RGT_OK) return status;
+  int wave[RGT_SEARCH_WAVE], n;
+  rgt__search_pick pick;
+  rgt_status status = rgt__search_pick_open(s, &pick, err);
+  if (status != RGT_OK) return status;
+  while (status == RGT_OK && (n = rgt__search_pick_next(s, &pick, wave)) > 0) {
+    status = compile_wave(s, wave, &n, err);
+    if (status == RGT_OK && n > 0) status = run_wave(s, wave, n, err);
   }
-  return RGT_OK;
+  rgt__search_pick_close(&pick);
+  return status == RGT_EINTERRUPTED && !rgt__search_stopped(s) ? RGT_OK : status;
 }
 
 /* ---- the whole ---- */
@@ -204,6 +212,7 @@ rgt_status rgt__search_run(const rgt__search_setup *setup, int64_t bucket, rgt_s
   char text[64];
   int usable = 0;
   rgt__search s = {.setup = setup, .result = result, .bucket = bucket, .deadline_s = deadline_s};
+  s.limit = rgt__search_limit(setup->options, setup->n);
   rgt__worker_task task = task_of(&s, skew, index);
   finalists->n = 0;
   forgive_timeouts(&s);
@@ -218,7 +227,7 @@ rgt_status rgt__search_run(const rgt__search_setup *setup, int64_t bucket, rgt_s
   if (status == RGT_EINTERRUPTED) {
     result->status = RGT_EINTERRUPTED;
     snprintf(result->reason, sizeof result->reason, "stopped after %d of %d variants; the next run goes on from there",
-             s.n_done, setup->n);
+             s.n_done, s.limit);
   }
   return end(&s, status);
 }

@@ -27,6 +27,7 @@ typedef struct rgt__search_setup {
   int default_index;
   rgt_policy policy;
   uint64_t seed;
+  rgt__stop *stop;  /* what ends compilers early; its deadline is the search's to set */
   double started_s; /* of the whole call, rgt__search_now */
   void (*report)(void *user, rgt_phase phase, int64_t bucket, int64_t done, int64_t total, const char *line);
   void *report_user;
@@ -34,6 +35,9 @@ typedef struct rgt__search_setup {
 
 /* seed of data and order where the caller names none: a signature is always tuned on the same rows */
 #define RGT_SEARCH_SEED ((uint64_t)20260101)
+
+/* rgt__search_limit -- how many of n candidates are tried: all of a small space, a fifth of a large one. */
+int rgt__search_limit(const rgt_tune_options *o, int n);
 
 double rgt__search_now(void); /* seconds, monotonic */
 

@@ -17,6 +17,7 @@ typedef struct rgt__search {
   unsigned char *done; /* [n] has an outcome */
   int n_done;
   unsigned char *dueled;   /* [n] stood in a duel */
+  int limit;               /* so many candidates are tried */
   rgt_status store_status; /* RGT_EDB once a batch could not be stored */
 } rgt__search;
 
@@ -24,6 +25,27 @@ typedef struct rgt__search {
 int rgt__search_stopped(const rgt__search *s); /* on request */
 int rgt__search_stop_on_request(void *search); /* the same, as contests ask */
 void rgt__search_report(const rgt__search *s, rgt_phase phase, int64_t done, int64_t total, const char *line);
+
+/* search_pick.c -- which candidates are tried, and in which order: all of a small space; of a large one a sample in the order
+ * of the families' priors, then neighbours of the best, then what the priors put next. */
+typedef struct rgt__search_pick {
+  int n, n_picked;
+  int *ranked;             /* [n] by prior, the cheapest first */
+  unsigned char *picked;   /* [n] handed out, or done before */
+  unsigned char *expanded; /* [n] its neighbours were handed out */
+  int *sample;             /* [n_sample] handed out first */
+  int n_sample, at;
+} rgt__search_pick;
+rgt_status rgt__search_pick_open(const rgt__search *s, rgt__search_pick *p, rgt__error *err);
+void rgt__search_pick_close(rgt__search_pick *p);
+/* rgt__search_pick_next -- the next to try, RGT_SEARCH_WAVE at most; returns how many, 0 at the end. What came before has its
+ * outcome or ratio in s by then. */
+int rgt__search_pick_next(const rgt__search *s, rgt__search_pick *p, int *wave);
+
+/* search_compile.c -- compiles those of the n that have no code yet, in parallel. RGT_EINTERRUPTED: on request, or the
+ * deadline.
+ */
+rgt_status rgt__search_compile(const rgt__search *s, const int *indices, int n, rgt__error *err);
 
 /* search_trials.c -- outcomes as trials: counted, stored at once, taken up again. */
 typedef struct rgt__search_texts { /* what a trial borrows */

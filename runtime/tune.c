@@ -103,6 +103,7 @@ static rgt__search_setup setup_of(rgt__tuning *t) {
                              .default_index = t->default_index,
                              .policy = t->o.policy,
                              .seed = t->o.seed ? t->o.seed : RGT_SEARCH_SEED,
+                             .stop = &t->stop,
                              .started_s = t->started_s,
                              .report = rgt__tune_report,
                              .report_user = t};
@@ -229,6 +230,7 @@ static void close_tuning(rgt__tuning *t) {
   rgt__worker_farm_close(t->maker.farm);
   rgt__free(t->all);
   rgt__space_free(&t->space);
+  rgt__free(t->space_params);
   rgt__tunedb_close(t->scratch);
 }
 

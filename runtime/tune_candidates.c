@@ -13,15 +13,17 @@ int rgt__tune_admits(const rgt_op *op, const rgt__numeric *n) {
   return rgt__numeric_admits(n, op->desc.dtype, op->options.max_error);
 }
 
+static void name_space(rgt__tuning *t) {
+  for (int i = 0; i < t->space.n; i++) rgt__variant_params_format(&t->space.variants[i], t->space_params[i]);
+}
+
 rgt_status rgt__tune_enumerate(rgt__tuning *t) {
   rgt__buffer narrow = {0};
   rgt_ctx *ctx = t->ctx;
   rgt__error *err = &ctx->error;
   if (t->space.variants) return RGT_OK;
-  t->maker = (rgt__candidate_maker){.device = ctx->device,
-                                    .target = ctx->device->info.target,
-                                    .cache = ctx->cache,
-                                    .facts = rgt__op_facts(t->op)};
+  t->maker = (rgt__candidate_maker){
+      .device = ctx->device, .target = ctx->device->info.target, .cache = ctx->cache, .facts = rgt__op_facts(t->op)};
   rgt_status status = rgt__context_families(ctx, &t->families);
   t->maker.families = t->families;
   if (status == RGT_OK && t->o.space) status = rgt__file_read(t->o.space, SPACE_FILE_MAX, &narrow, err);
@@ -30,6 +32,14 @@ rgt_status rgt__tune_enumerate(rgt__tuning *t) {
                                   t->o.space ? (narrow.data ? narrow.data : "") : NULL, t->o.space, 0, &t->space, err);
   rgt__buffer_free(&narrow);
   if (status == RGT_OK) rgt__context_tell_faults(ctx);
+  if (status == RGT_OK) {
+    t->space_params = rgt__alloc_zero((size_t)t->space.n + 1, sizeof *t->space_params);
+    if (!t->space_params) {
+      rgt__space_free(&t->space);
+      return rgt__error_nomem(err, (size_t)t->space.n * sizeof *t->space_params);
+    }
+    name_space(t);
+  }
   if (status == RGT_OK && t->o.space && t->space.n == 0)
     status = rgt__error_set(err, RGT_EINFEASIBLE, "%s leaves no variant for this op on device %s", t->o.space,
                             t->maker.target.device);
@@ -38,6 +48,14 @@ rgt_status rgt__tune_enumerate(rgt__tuning *t) {
 
 static int same_variant(const rgt__variant *a, const rgt__variant *b) {
   return a->family == b->family && memcmp(a->value, b->value, (size_t)a->family->n_params) == 0;
+}
+
+/* Asked once for each, so that a prior that fails is its family's fault, like a template that fails, and not the search's. */
+static rgt_status try_prior(rgt__tuning *t, const rgt__variant *v) {
+  const int64_t vars[RGT_N_VARS] = {1, 1, 1, 1, 1};
+  double cost;
+  return rgt__variant_prior(t->families, v, &t->op->desc, rgt__op_order_word(t->op->options.order), &t->maker.target, vars,
+                            &cost, &t->ctx->error);
 }
 
 /* Renders every variant that the handle admits; the default stands among them even where a space file leaves it out. */
@@ -54,6 +72,7 @@ static rgt_status render_space(rgt__tuning *t, const rgt__family **broken) {
     rgt__searched *c = &t->all[t->n];
     if (i == t->space.n && t->default_index >= 0) break;
     status = rgt__candidate_render(&t->maker, v, &t->op->desc, &c->candidate, err);
+    if (status == RGT_OK) status = try_prior(t, v);
     if (status != RGT_OK) *broken = v->family;
     if (status != RGT_OK) break;
     c->is_default = same_variant(v, &fallback);
@@ -79,6 +98,7 @@ static rgt_status render_all(rgt__tuning *t) {
     t->all = NULL;
     t->n = 0;
     rgt__space_drop(&t->space, broken);
+    name_space(t);
     if (t->space.n == 0) return status;
   }
 }
@@ -120,6 +140,16 @@ static void drop_uncompiled(rgt__tuning *t) {
   t->n = n;
 }
 
+/* Of a space that is not tried whole, a search compiles what it picks; here only what everything is measured against. */
+static rgt_status compile_default(rgt__tuning *t) {
+  t->stop.deadline_s = t->started_s + COMPILE_SHARE * t->budget_s;
+  rgt_status status = rgt__candidate_compile(&t->maker, &t->all[t->default_index].candidate, 0, &t->ctx->error);
+  t->stop.deadline_s = 0;
+  if (status == RGT_EINTERRUPTED && !rgt__tune_stopped(t))
+    status = rgt__candidate_compile(&t->maker, &t->all[t->default_index].candidate, 0, &t->ctx->error);
+  return status;
+}
+
 /* The pool wants one array of candidates; ours lie in larger structs. */
 static rgt_status compile_all(rgt__tuning *t) {
   rgt__candidate *list = rgt__alloc_zero((size_t)t->n, sizeof *list);
@@ -150,6 +180,6 @@ rgt_status rgt__tune_make_candidates(rgt__tuning *t) {
   if (status == RGT_OK) status = rgt__worker_open(&t->maker, &t->op->desc, NULL, 1, 0, &t->worker, &ctx->error);
   if (status == RGT_EINTERRUPTED) rgt__error_set(&ctx->error, status, "stopped while compiling: nothing is compiled yet");
   if (status == RGT_OK) status = render_all(t);
-  if (status == RGT_OK) status = compile_all(t);
+  if (status == RGT_OK) status = rgt__search_limit(&t->o, t->n) < t->n ? compile_default(t) : compile_all(t);
   return status;
 }

@@ -7,17 +7,18 @@
 #include "runtime/prepare.h"
 #include "runtime/tune_state.h"
 
+/* Where in the space a variant stands, -1: it is not there. */
+static int find_in_space(const rgt__tuning *t, const char *family, int revision, const char *params) {
+  for (int i = 0; i < t->space.n; i++) {
+    const rgt__family *f = t->space.variants[i].family;
+    if (strcmp(t->space_params[i], params) == 0 && strcmp(f->name, family) == 0 && f->revision == revision) return i;
+  }
+  return -1;
+}
+
 /* With a space file only what it leaves may answer, whatever else is stored. */
 static int in_space(void *user, const char *family, int revision, const char *params) {
-  const rgt__tuning *t = user;
-  char text[RGT_VARIANT_TEXT_MAX];
-  for (int i = 0; i < t->space.n; i++) {
-    const rgt__variant *v = &t->space.variants[i];
-    if (strcmp(v->family->name, family) != 0 || v->family->revision != revision) continue;
-    rgt__variant_params_format(v, text);
-    if (strcmp(text, params) == 0) return 1;
-  }
-  return 0;
+  return find_in_space(user, family, revision, params) >= 0;
 }
 
 rgt_status rgt__tune_find(rgt__tuning *t, int64_t bucket, rgt__tunedb_winner *w) {
@@ -63,14 +64,8 @@ typedef struct stored {
 
 /* Which of the space a trial is of, space.n for a default that is not in it; -1: of none. */
 static int place_in_space(const stored *s, const rgt__tunedb_trial *trial) {
-  char params[RGT_VARIANT_TEXT_MAX];
-  for (int i = 0; i < s->t->space.n; i++) {
-    const rgt__family *f = s->t->space.variants[i].family;
-    if (strcmp(f->name, trial->family) != 0 || f->revision != trial->revision) continue;
-    rgt__variant_params_format(&s->t->space.variants[i], params);
-    if (strcmp(params, trial->params) == 0) return i;
-  }
-  return trial->is_default ? s->t->space.n : -1;
+  int i = find_in_space(s->t, trial->family, trial->revision, trial->params);
+  return i < 0 && trial->is_default ? s->t->space.n : i;
 }
 
 /* Counts the outcomes as the search did that stored them: a variant once, though the default is timed in every wave; and what
@@ -94,17 +89,22 @@ static int note_trial(void *user, const rgt__tunedb_run *run, const rgt__tunedb_
   return 0;
 }
 
-/* Variants that the handle does not admit are never tried, and not missed. */
-static rgt_status all_tried(stored *s, int *all) {
+/* As many as a search tries; variants that the handle does not admit are none of them. */
+static rgt_status enough_tried(stored *s, int *enough) {
   rgt__tuning *t = s->t;
-  *all = 1;
-  for (int i = 0; i < t->space.n && *all; i++) {
+  int n_admitted = 0, n_tried = 0;
+  for (int i = 0; i < t->space.n; i++) {
     rgt__numeric numeric;
-    if (s->tried[i]) continue;
-    rgt_status status = rgt__variant_numeric(t->families, &t->space.variants[i], &t->op->desc, &numeric, &t->ctx->error);
-    if (status != RGT_OK) return status;
-    *all = !rgt__tune_admits(t->op, &numeric);
+    int admitted = s->tried[i] != 0;
+    n_tried += admitted;
+    if (!admitted) {
+      rgt_status status = rgt__variant_numeric(t->families, &t->space.variants[i], &t->op->desc, &numeric, &t->ctx->error);
+      if (status != RGT_OK) return status;
+      admitted = rgt__tune_admits(t->op, &numeric);
+    }
+    n_admitted += admitted;
   }
+  *enough = n_tried >= rgt__search_limit(&t->o, n_admitted);
   return RGT_OK;
 }
 
@@ -127,7 +127,7 @@ rgt_status rgt__tune_look_up(rgt__tuning *t, int i, int *hit) {
   if (status == RGT_OK && !(s.tried = rgt__alloc_zero((size_t)t->space.n + 1, 1)))
     status = rgt__error_nomem(&t->ctx->error, (size_t)t->space.n);
   if (status == RGT_OK) status = read_trials(&s, r->bucket);
-  if (status == RGT_OK) status = all_tried(&s, hit);
+  if (status == RGT_OK) status = enough_tried(&s, hit);
   if (status == RGT_OK && *hit) {
     r->hit = 1;
     rgt__tune_fill_from(r, w);

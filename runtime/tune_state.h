@@ -4,6 +4,8 @@
 
 #include "runtime/search.h"
 
+typedef char rgt__variant_params[RGT_VARIANT_TEXT_MAX];
+
 typedef struct rgt__tuning {
   rgt_op *op;
   rgt_ctx *ctx;
@@ -20,6 +22,7 @@ typedef struct rgt__tuning {
   int n, default_index;
   int n_compiled;
   rgt__space space;
+  rgt__variant_params *space_params;         /* [space.n] the text of each one's params; owned */
   rgt__finalists finalists[RGT_BUCKETS_MAX]; /* of each result, for the rematches */
   rgt__op_key *claimed;                      /* [n_claimed] what this call has leases on, owned */
   int n_claimed;

@@ -50,6 +50,7 @@ rgt_status rgt__tune_search_run(rgt__session *s, const rgt__options *o, const rg
   t.policy = o->policy < 0 ? RGT_POLICY_WARM : (rgt_policy)o->policy;
   t.space = o->space;
   t.force = o->force;
+  t.exhaustive = o->exhaustive;
   t.progress = rgt__progress_show;
   t.stop = &rgt__interrupt_flag;
   rgt__progress_start(o->quiet);

@@ -313,7 +313,7 @@ static void bad_options(void **state) {
   front_fails(&f, rgt_tune(op, &o, r), RGT_EINVAL, "n_rows must be 0 or 1");
   BAD(space = scratch_write(&f.s, "bad.lua", "return { row_gather = { lanes = { 8, 9 } } }\n", 0644), RGT_ETEMPLATE,
       "bad.lua:1:");
-  BAD(space = scratch_write(&f.s, "bad.lua", "return { pad8 = false }\n", 0644), RGT_ETEMPLATE, "unknown family 'pad8'");
+  BAD(space = scratch_write(&f.s, "bad.lua", "return { pad9 = false }\n", 0644), RGT_ETEMPLATE, "unknown family 'pad9'");
   assert_int_equal(query("SELECT count(*) FROM trial"), 0);
 }
 
