@@ -122,6 +122,48 @@ static void test_in_a_damaged_file(void **state) {
   remove_folder(folder);
 }
 
+/* Merge and export, with one file in and one out: what failed changed nothing and left nothing behind. */
+static void test_from_file_to_file(void **state) {
+  (void)state;
+  char *folder = make_folder(), from[256], to[256], command[300];
+  int n_failures = 0, done = 0;
+  snprintf(from, sizeof from, "%s/from.db", folder);
+  snprintf(to, sizeof to, "%s/to.db", folder);
+  rgt__tunedb *source = NULL;
+  OK(rgt__tunedb_open(from, 0, &source, NULL));
+  OK(put_forty(source));
+  rgt__tunedb_close(source);
+  for (int64_t i = 0; !done; i++) {
+    rgt__tunedb *db = open_memory();
+    const char *const paths[] = {from, from};
+    failed_one = 0;
+    n_allowed = i;
+    rgt_status status = rgt__tunedb_merge(db, paths, 2, NULL, NULL);
+    if (!status) status = rgt__tunedb_export(db, to, NULL, NULL);
+    n_allowed = -1;
+    done = !failed_one;
+    if (status) {
+      n_failures++;
+      assert_int_equal(status, RGT_ENOMEM);
+      assert_int_equal(access(to, F_OK), -1);
+      int64_t n = ask(db, "SELECT count(*) FROM trial");
+      assert_true(n == 0 || n == 40);
+      OK(rgt__tunedb_merge(db, paths, 2, NULL, NULL));
+      OK(rgt__tunedb_export(db, to, NULL, NULL));
+    }
+    assert_int_equal(ask(db, "SELECT count(*) FROM trial"), 40);
+    OK(rgt__tunedb_check(db, NULL));
+    rgt__tunedb_close(db);
+    unlink(to);
+    assert_int_equal(n_live, 0);
+    assert_true(i < 2000);
+  }
+  assert_true(n_failures > 10);
+  snprintf(command, sizeof command, "test $(ls '%s' | wc -l) = 1", folder); /* no work left */
+  assert_int_equal(system(command), 0);
+  remove_folder(folder);
+}
+
 static int hook(void **state) {
   (void)state;
   n_allowed = -1;
@@ -140,6 +182,7 @@ int main(void) {
       cmocka_unit_test(test_in_memory),
       cmocka_unit_test(test_in_a_file),
       cmocka_unit_test(test_in_a_damaged_file),
+      cmocka_unit_test(test_from_file_to_file),
   };
   return cmocka_run_group_tests(tests, hook, unhook);
 }

@@ -1,5 +1,8 @@
 /* test_merge.c -- merge is a union of trials: any order, repetition and grouping end in the same bytes. */
+#include "child.h"
 #include "random_trials.h"
+
+#include <sys/resource.h>
 
 static char *folder;
 
@@ -377,6 +380,84 @@ static void test_targets(void **state) {
   rgt__tunedb_close(a);
 }
 
+/* ---- no room, no time ------------------------------------------------------------------------------------------ */
+
+static void fill_and_fail(void *user) {
+  rgt__tunedb *a = NULL;
+  rgt__error err = {{0}};
+  const char *paths[] = {at("s0.db")};
+  struct rlimit limit = {40960, 40960};
+  (void)user;
+  CHECK(rgt__tunedb_open(at("local.db"), 0, &a, NULL) == RGT_OK);
+  signal(SIGXFSZ, SIG_IGN);
+  CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0); /* a disk that takes ten pages a file */
+  rgt_status status = rgt__tunedb_export(a, at("e.db"), NULL, &err);
+  CHECK((status == RGT_EDB || status == RGT_EIO) && strstr(err.text, "e.db: "));
+  CHECK(access(at("e.db"), F_OK) != 0);
+  err.text[0] = 0;
+  CHECK(rgt__tunedb_merge(a, paths, 1, NULL, &err) == RGT_EDB);
+  CHECK(strstr(err.text, "local.db: "));
+  CHECK(rgt__tunedb_check(a, NULL) == RGT_OK);
+  rgt__tunedb_close(a);
+}
+
+static void test_no_room(void **state) {
+  (void)state;
+  rgt__tunedb *a = open_at("local.db"), *b = open_at("raw.db");
+  put_batches(b, 3, 0xFFFFFF);
+  export(b, "s0.db");
+  rgt__tunedb_close(b);
+  put_batches(a, 3, 0xF);
+  int64_t before = ask(a, "SELECT count(*) FROM trial");
+  rgt__tunedb_close(a);
+  run_child(fill_and_fail, NULL);
+  a = open_at("local.db");
+  assert_int_equal(ask(a, "SELECT count(*) FROM trial"), before);
+  assert_int_equal(ask(a, "SELECT count(*) FROM origin"), 0);
+  OK(rgt__tunedb_check(a, NULL));
+  assert_int_equal(count_parts(), 0);
+  rgt__tunedb_close(a);
+}
+
+static void merge_forever(void *user) {
+  (void)user;
+  for (;;) {
+    rgt__tunedb *a = NULL;
+    const char *paths[] = {at("s0.db")};
+    CHECK(rgt__tunedb_open(at("local.db"), 0, &a, NULL) == RGT_OK);
+    CHECK(rgt__tunedb_merge(a, paths, 1, NULL, NULL) == RGT_OK);
+    CHECK(rgt__tunedb_export(a, at("e.db"), NULL, NULL) == RGT_OK);
+    CHECK(sqlite3_exec(a->sql,
+                       "DELETE FROM origin; DELETE FROM standing; DELETE FROM winner; DELETE FROM trial; DELETE FROM run", NULL,
+                       NULL, NULL) == SQLITE_OK);
+    rgt__tunedb_close(a);
+  }
+}
+
+/* Killed at any point: all of the file's trials with their winners are there, or (but for the test's own DELETEs) none; and an
+ * export is whole or not there. */
+static void test_killed(void **state) {
+  (void)state;
+  rgt__tunedb *b = open_at("raw.db"), *a = NULL;
+  rgt__random r;
+  rgt__random_seed(&r, 17);
+  put_batches(b, 3, 0xFFFFFF);
+  rgt__tunedb_exported wanted = export(b, "s0.db");
+  rgt__tunedb_close(b);
+  for (int i = 0; i < 15; i++) {
+    pid_t pid = start_child(merge_forever, NULL);
+    usleep((useconds_t)(3000 + rgt__random_below(&r, 60000)));
+    kill(pid, SIGKILL);
+    assert_int_equal(end_child(pid), 1000 + SIGKILL);
+    a = open_at("local.db");
+    int64_t n = ask(a, "SELECT count(*) FROM trial"), n_winners = ask(a, "SELECT count(*) FROM winner");
+    if (n != 0 && n != wanted.copied.n_trials_new) fail_msg("%d of %d trials", (int)n, (int)wanted.copied.n_trials_new);
+    if (n_winners != 0) OK(rgt__tunedb_check(a, NULL));
+    rgt__tunedb_close(a);
+    if (access(at("e.db"), F_OK) == 0) expect_same_files(at("e.db"), at("s0.db"));
+  }
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
@@ -388,6 +469,8 @@ int main(void) {
       TEST(test_itself_and_nothing),
       TEST(test_one_bad_file_of_three),
       TEST(test_targets),
+      TEST(test_no_room),
+      TEST(test_killed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
