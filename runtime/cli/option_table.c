@@ -74,11 +74,8 @@ const rgt__option rgt__option_table[] = {
   {"--config", "FILE.lua", "many ops, rows and skews; --rows, --skew, --device and --budget go before the file's", RGT_OPTION_TEXT, BIT(TUNE), AT(config), 1, TEXT_MAX, NULL},
   {"--shard", "I/N", "part I of N of the work", RGT_OPTION_TEXT, BIT(TUNE), AT(shard), 1, 64, NULL},
   {"--force", NULL, "tune again although a result is stored", RGT_OPTION_FLAG, BIT(TUNE), AT(force), 0, 0, NULL},
-<<<<<<< HEAD
   {"--dry-run", NULL, "gc: tell what would be removed, and remove nothing", RGT_OPTION_FLAG, BIT(DB), AT(dry_run), 0, 0, NULL},
-=======
   {"--exhaustive", NULL, "try every variant of a large space, not a fifth", RGT_OPTION_FLAG, BIT(TUNE), AT(exhaustive), 0, 0, NULL},
->>>>>>> 09d0cb8 (search: a fifth of a large space, by priors, then neighbours)
   {"--quiet", NULL, "print results only", RGT_OPTION_FLAG, BIT(TUNE), AT(quiet), 0, 0, NULL},
 
   {"--device", "auto|cpu|cuda[:N]", "where it runs (default: auto)", RGT_OPTION_DEVICE, OP & ~BIT(COMPILE), AT(device), 0, 0, "General"},

@@ -37,11 +37,7 @@ typedef struct rgt__options {
   int skew, weights, order, policy, emit;
   int64_t align, threads, sample, seed;
   double max_error, budget;
-<<<<<<< HEAD
-  int batch_invariant, force, quiet, json, dry_run;
-=======
-  int batch_invariant, force, exhaustive, quiet, json;
->>>>>>> 09d0cb8 (search: a fifth of a large space, by priors, then neighbours)
+  int batch_invariant, force, exhaustive, quiet, json, dry_run;
   const char *device, *index, *x, *w1, *b1, *w2, *b2, *y, *case_dir;
   const char *variant, *target, *output, *bundle, *space, *config, *shard, *db;
   const char **words; /* what stands without an option: the action of `db` and its files */
