@@ -17,6 +17,7 @@
 #include "runtime/base/file.h"
 #include "runtime/bundle.h"
 #include "runtime/bundle_table.h"
+#include "runtime/gc.h"
 #include "runtime/inspect.h"
 #include "runtime/thread_pool.h"
 #include "runtime/worker.h"
@@ -70,7 +71,10 @@ static rgt_status begin_adding(writing *w) {
   return rgt__bundle_table_read(w->folder, &w->table, err);
 }
 
+/* What a process that was killed here before left goes first. */
 static rgt_status begin_new(writing *w) {
+  rgt__gc g = {.dry_run = 0};
+  rgt__gc_bundle(&g, w->folder);
   snprintf(w->place, sizeof w->place, "%s.tmp-XXXXXX", w->folder);
   if (!mkdtemp(w->place)) {
     w->place[0] = 0;

@@ -37,6 +37,19 @@ struct rgt__code_cache {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static rgt__code_cache *holders;
 
+/* The folder may be readable for others: then so may be what lies below it, and somebody may have opened that to all. */
+static rgt_status private_below(const char *folder, rgt__error *err) {
+  static const char *const kinds[] = {"code", "map"};
+  rgt_status status = rgt__file_private(folder, err);
+  for (int i = 0; i < 2 && status == RGT_OK; i++) {
+    char path[PATH_SIZE];
+    snprintf(path, sizeof path, "%s/%s", folder, kinds[i]);
+    struct stat st;
+    if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode)) status = rgt__file_private(path, err);
+  }
+  return status;
+}
+
 rgt_status rgt__code_cache_open(const char *folder, rgt__code_cache **out, rgt__error *err) {
   rgt__code_cache *c = rgt__alloc_zero(1, sizeof *c);
   if (!c) return rgt__error_nomem(err, sizeof *c);
@@ -44,7 +57,7 @@ rgt_status rgt__code_cache_open(const char *folder, rgt__code_cache **out, rgt__
   if (folder) {
     if (strlen(folder) >= sizeof c->folder) status = rgt__error_set(err, RGT_EIO, "%s: path too long for a code cache", folder);
     if (status == RGT_OK) status = rgt__file_make_folder(folder, err);
-    if (status == RGT_OK) status = rgt__file_private(folder, err);
+    if (status == RGT_OK) status = private_below(folder, err);
     if (status == RGT_OK) snprintf(c->folder, sizeof c->folder, "%s", folder);
   }
   if (status != RGT_OK) {

@@ -339,6 +339,17 @@ static void test_folders(void **state) {
   assert_int_equal(chmod(folder, 0755), 0); /* reading is no harm */
   assert_int_equal(rgt__code_cache_open(folder, &c, NULL), RGT_OK);
   rgt__code_cache_free(c);
+  for (int i = 0; i < 2; i++) { /* nor may they write below it */
+    char below[260];
+    snprintf(below, sizeof below, "%s/%s", folder, i ? "map" : "code");
+    assert_int_equal(mkdir(below, 0700), 0);
+    assert_int_equal(rgt__code_cache_open(folder, &c, NULL), RGT_OK);
+    rgt__code_cache_free(c);
+    c = NULL;
+    assert_int_equal(chmod(below, 0777), 0);
+    refused(folder, i ? "map: others can write to it" : "code: others can write to it");
+    assert_int_equal(chmod(below, 0700), 0);
+  }
   scratch_write(&s, "a_file", "", 0600);
   refused(scratch_path(&s, "a_file"), "a_file");
   refused(scratch_path(&s, "a_file/below"), "a_file");
