@@ -52,3 +52,7 @@ add_custom_target(ragtune_manual_files ALL DEPENDS ${RAGTUNE_MANUAL}/ragtune.1 $
 
 # The program in which candidates run; no user's command, so not in bin/.
 install(TARGETS ragtune-worker RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/ragtune)
+
+# A tuned database that goes along, where whoever packages this has one (`ragtune db export packaging/tuned.db`): every user's
+# dispatch asks it after its own and the site's. It is only read.
+install(FILES ${CMAKE_SOURCE_DIR}/packaging/tuned.db DESTINATION ${CMAKE_INSTALL_DATADIR}/ragtune OPTIONAL)

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "runtime/base/file.h"
+#include "runtime/fresh.h"
+#include "runtime/wishes.h"
 
 void rgt__context_log(rgt_ctx *ctx, rgt_log_level level, const char *format, ...) {
   char line[1200];
@@ -66,6 +68,7 @@ rgt_status rgt__context_toolchain(rgt_ctx *ctx, const char **out) {
       ctx->toolchain[0] = 0;
       return status;
     }
+    rgt__fresh_remember(ctx->cache, ctx->device, ctx->toolchain);
   }
   *out = ctx->toolchain;
   return RGT_OK;
@@ -139,15 +142,17 @@ void rgt__context_variant_text(const rgt__tunedb_standing *s, char text[RGT_VARI
   snprintf(text, RGT_VARIANT_TEXT_MAX, "%.63s%s%.180s", s->family, s->params[0] ? ":" : "", s->params);
 }
 
-/* A stored variant is of use only where its family, that very revision, and its params are here. */
+/* A stored variant is of use only where its family, that very revision, and its params are here, and nothing bars it. */
 static int known_here(void *user, const char *family, int revision, const char *params) {
-  rgt_ctx *ctx = user;
+  const rgt_op *op = user;
+  rgt_ctx *ctx = op->ctx;
   rgt__families *families = NULL;
   rgt__variant v;
   char text[RGT_VARIANT_TEXT_MAX];
   if (rgt__context_families(ctx, &families) != RGT_OK) return 0;
   snprintf(text, sizeof text, "%.63s%s%.180s", family, params[0] ? ":" : "", params);
-  return rgt__variant_parse(families, ctx->device->ops->kind, text, &v, NULL) == RGT_OK && v.family->revision == revision;
+  return rgt__variant_parse(families, ctx->device->ops->kind, text, &v, NULL) == RGT_OK && v.family->revision == revision &&
+         !rgt__wishes_bar(op, &v);
 }
 
 rgt__render_facts rgt__op_facts(const rgt_op *op) {
@@ -156,7 +161,7 @@ rgt__render_facts rgt__op_facts(const rgt_op *op) {
 }
 
 /* verify.md's admission in the database's words; the handle's max_error replaces all of them. */
-void rgt__op_limits(const rgt_op *op, rgt__tunedb_limits *out) {
+void rgt__op_limits(rgt_op *op, rgt__tunedb_limits *out) {
   double e = op->options.max_error;
   if (e > 0) {
     *out = (rgt__tunedb_limits){.max_p = e, .max_u_h = e, .max_alpha = e, .max_beta = e};
@@ -167,5 +172,5 @@ void rgt__op_limits(const rgt_op *op, rgt__tunedb_limits *out) {
     *out = (rgt__tunedb_limits){.max_u_h = u, .max_alpha = u, .max_beta = u};
   }
   out->admit = known_here;
-  out->admit_user = op->ctx;
+  out->admit_user = op;
 }

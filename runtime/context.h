@@ -9,6 +9,7 @@
 #include "tunedb/tunedb.h"
 
 typedef struct rgt__bundle rgt__bundle;
+typedef struct rgt__layer rgt__layer;
 
 typedef enum rgt__mode { RGT_MODE_CACHE, RGT_MODE_TUNE, RGT_MODE_REPLAY, RGT_MODE_OFF } rgt__mode;
 
@@ -27,7 +28,10 @@ struct rgt_ctx {
   double wait_s;       /* for another process that makes or tunes the same; below 0: nobody said */
   rgt__tunedb *db;     /* opened at its first use: rgt__context_db */
   char db_path[768];
-  int db_is_default;     /* db_path was not named by the caller or the environment: only we keep files there */
+  int db_is_default;  /* db_path was not named by the caller or the environment: only we keep files there */
+  char *site_dbs;     /* owned: paths separated by ':' */
+  rgt__layer *layers; /* the databases that are asked, ctx->db the first: layers.h */
+  int n_layers;
   rgt__sources *sources; /* likewise: rgt__context_families */
   rgt__families *families;
   int n_faults_told;                  /* families left out that the log knows of */
@@ -63,7 +67,9 @@ typedef struct rgt__ready {
   rgt__digest local_key;            /* what the cache's map is asked with */
   rgt_status status;                /* why it was refused, or failed */
   rgt__error why;
-  int told; /* in the log */
+  int told;                              /* in the log */
+  int notes_verdict;                     /* what comes of it is remembered in the user's database: prepare_note.c */
+  uint32_t stored_for[RGT_SKEW_ONE + 1]; /* for these buckets, as bits, a database named it: if it is wrong, it lost them */
 } rgt__ready;
 
 enum { RGT_BUCKETS_MAX = 32 }; /* powers of two up to 2^31 */
@@ -86,6 +92,7 @@ struct rgt_op {
   int uses_pointers;
   int elem_shift, index_shift; /* bytes of an element and of an index, as powers of two */
   int64_t packed_w1_ld, packed_w1_stride, packed_w2_ld, packed_w2_stride; /* what 0 stands for in rgt_layer */
+  struct rgt__wishes *wishes; /* pins and bans: wishes.h; NULL until they are asked for */
   /* after prepare */
   rgt__prepared prepared;
   int64_t max_rows;
@@ -143,7 +150,7 @@ rgt_status rgt__op_key_make(const rgt_op *op, int64_t bucket, rgt_skew skew, rgt
 void rgt__context_variant_text(const rgt__tunedb_standing *s, char text[RGT_VARIANT_TEXT_MAX]);
 /* what of the handle reaches source */
 rgt__render_facts rgt__op_facts(const rgt_op *op);
-/* admission of the handle as the database wants it */
-void rgt__op_limits(const rgt_op *op, rgt__tunedb_limits *out);
+/* admission of the handle as the database wants it; bans and the like as rgt__wishes_load found them */
+void rgt__op_limits(rgt_op *op, rgt__tunedb_limits *out);
 
 #endif

@@ -6,6 +6,7 @@
 #include "runtime/builtin.h"
 #include "runtime/context.h"
 #include "runtime/prepare.h"
+#include "runtime/wishes.h"
 
 static rgt_status check_options(rgt_ctx *ctx, const rgt_op_desc *desc, rgt_op_options *o) {
   rgt__error *err = &ctx->error;
@@ -89,6 +90,7 @@ void rgt_op_free(rgt_op *op) {
   while (*link && *link != op) link = &(*link)->next;
   if (*link) *link = op->next;
   rgt__prepare_free(op);
+  rgt__wishes_free(op);
   d->ops->mem_free(d, op->index_errors);
   rgt__free(op->hidden);
   rgt__free(op);

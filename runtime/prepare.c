@@ -12,6 +12,7 @@
 #include "runtime/base/number.h"
 #include "runtime/prepare.h"
 #include "runtime/thread_pool.h"
+#include "runtime/wishes.h"
 
 /* What one call of rgt_op_prepare gathers. */
 typedef struct preparing {
@@ -42,10 +43,12 @@ static int is_loaded(const rgt__ready *r) {
   return loaded;
 }
 
-static rgt_status standing_of(rgt_op *op, const rgt__tunedb_standing *s, rgt__ready **out) {
+static rgt_status standing_of(rgt_op *op, const rgt__choice *choice, const rgt__tunedb_standing *s, rgt__ready **out) {
   char text[RGT_VARIANT_TEXT_MAX];
   rgt__context_variant_text(s, text);
-  return rgt__prepare_ready_of(op, text, s->revision, out);
+  rgt_status status = rgt__prepare_ready_of(op, text, s->revision, out);
+  if (status == RGT_OK) rgt__prepare_note_for(*out, choice);
+  return status;
 }
 
 /* NULL, and a warning, where no family does this op. */
@@ -55,7 +58,9 @@ static rgt_status default_of(rgt_op *op, rgt__ready **out) {
   rgt_status status = rgt__prepare_default(op, op->ctx->device->ops->kind, &v);
   if (status == RGT_OK) {
     rgt__variant_format(&v, text);
-    return rgt__prepare_ready_of(op, text, 0, out);
+    status = rgt__prepare_ready_of(op, text, 0, out);
+    if (status == RGT_OK) rgt__prepare_note_for(*out, NULL);
+    return status;
   }
   if (status == RGT_ENOMEM || !rgt__prepare_has_builtin(op)) return status;
   rgt__context_log(op->ctx, RGT_LOG_WARNING, "%s; the built-in kernel is used", op->ctx->error.text);
@@ -80,10 +85,11 @@ static rgt_status prefer_for(preparing *p, const rgt__choice *choice, rgt__prefe
   rgt_op *op = p->op;
   rgt_status status = RGT_OK;
   if (choice->from != RGT_FROM_DEFAULT) {
-    status = standing_of(op, &choice->found.winner, &out[RGT_PLACE_WINNER]);
+    status = standing_of(op, choice, &choice->found.winner, &out[RGT_PLACE_WINNER]);
     int settled = p->exact || is_loaded(out[RGT_PLACE_WINNER]);
     if (status != RGT_OK || (settled && !rgt__prepare_needs_standby(op, out[RGT_PLACE_WINNER]))) return status;
-    if (choice->found.has_runner_up && !settled) status = standing_of(op, &choice->found.runner_up, &out[RGT_PLACE_RUNNER_UP]);
+    if (choice->found.has_runner_up && !settled)
+      status = standing_of(op, choice, &choice->found.runner_up, &out[RGT_PLACE_RUNNER_UP]);
   }
   if (status == RGT_OK && !p->knows_fallback) status = default_of(op, &p->fallback);
   if (status != RGT_OK) return status;
@@ -130,9 +136,9 @@ static rgt_status prefer_all(preparing *p) {
   int missed = 0;
   rgt__choice *choice = rgt__alloc_zero(1, sizeof *choice);
   if (!choice) return rgt__error_nomem(&op->ctx->error, sizeof *choice);
-  rgt_status status = op->options.batch_invariant && op->ctx->mode != RGT_MODE_OFF
-                          ? rgt__prepare_class(op, class_name, sizeof class_name)
-                          : RGT_OK;
+  rgt_status status = rgt__wishes_load(op);
+  if (status == RGT_OK && op->options.batch_invariant && op->ctx->mode != RGT_MODE_OFF)
+    status = rgt__prepare_class(op, class_name, sizeof class_name);
   for (int b = 0; b < RGT_BUCKETS_MAX && status == RGT_OK; b++) {
     int64_t least = b ? ((int64_t)1 << (b - 1)) + 1 : 1, most = (int64_t)1 << b;
     if (least > p->max_rows) break;
@@ -276,7 +282,12 @@ static rgt_status prefer_variant(preparing *p, const char *variant) {
   if (status == RGT_OK) status = rgt__variant_parse(families, op->ctx->device->ops->kind, variant, &v, &op->ctx->error);
   if (status != RGT_OK) return status;
   rgt__variant_format(&v, text);
-  status = rgt__prepare_ready_of(op, text, 0, &r);
+  status = rgt__wishes_load(op);
+  const char *ban = status == RGT_OK ? rgt__wishes_ban(op, &v) : NULL;
+  if (ban)
+    return rgt__error_set(&op->ctx->error, RGT_EINVAL, "variant \"%s\" is banned%s%.100s; ragtune db ban --remove allows it",
+                          text, ban[0] ? ": " : "", ban);
+  if (status == RGT_OK) status = rgt__prepare_ready_of(op, text, 0, &r);
   if (status != RGT_OK) return status;
   for (p->n_buckets = 0; p->n_buckets < RGT_BUCKETS_MAX; p->n_buckets++) p->prefer[p->n_buckets][RGT_PLACE_WINNER] = r;
   note_workspace(p, p->prefer[0], 1, p->max_rows);

@@ -7,14 +7,18 @@
 /* One answer of the lookup: which variant, and where it comes from. */
 typedef struct rgt__choice {
   rgt_layer_kind from;
-  rgt__tunedb_winner found; /* of RGT_FROM_USER_DB and RGT_FROM_MEMORY */
-  int64_t bucket;           /* the tuned bucket that answers */
-  int threads;              /* it was tuned with so many, not with the device's; 0: with those */
+  rgt_match match;
+  int layer;                      /* which of the context's layers, where from is one of them or a pin */
+  rgt__tunedb_winner found;       /* of those, and of RGT_FROM_BUNDLE */
+  int64_t bucket;                 /* the tuned bucket that answers */
+  int threads;                    /* it was tuned with so many, not with the device's; 0: with those */
+  char pin[RGT_VARIANT_TEXT_MAX]; /* pinned, and not to be used: "" for none */
+  const char *pin_problem;        /* why; static */
 } rgt__choice;
 
-/* rgt__prepare_choose -- exact, else another number of threads, else nearest, else default, for calls of `rows` rows, under the
- * op's limits and numeric class
- * ("" for a batch-invariant op: the default alone; NULL: any). Never fails for want of data; RGT_EDB and RGT_ENOMEM. */
+/* rgt__prepare_choose -- what is pinned, else exact, else another number of threads, else nearest, else default, for calls of
+ * `rows` rows, under the op's limits and numeric class ("" for a batch-invariant op: the default alone; NULL: any), after
+ * rgt__wishes_load. Never fails for want of data; RGT_EDB and RGT_ENOMEM. */
 rgt_status rgt__prepare_choose(rgt_op *op, int64_t rows, const char *numeric_class, rgt__choice *out);
 /* rgt__prepare_class -- the numeric class to which a batch-invariant op keeps all its buckets: the one with the smallest
  * product of ratios over the tuned buckets; "" when nothing is stored. */
@@ -60,6 +64,18 @@ void rgt__prepare_make_end(rgt__make_place *at);
 /* rgt__prepare_load_mapped -- through the cache's map alone. RGT_EMISS where the chain breaks; RGT_ENOMEM. */
 rgt_status rgt__prepare_load_mapped(rgt_ctx *ctx, const rgt__digest *local_key, rgt__program *program, rgt__module **module,
                                     rgt__error *err); /* program may be NULL */
+
+/* ---- prepare_note.c: what came of a variant, into the user's database ---- */
+
+/* rgt__prepare_note_for -- before r is made: its verdict is to be remembered, and choice named it (NULL: nothing did). On the
+ * context's thread. */
+void rgt__prepare_note_for(rgt__ready *r, const rgt__choice *choice);
+/* rgt__prepare_note -- r's candidate was compiled and verified: status says what came of it. On any thread, best effort: a
+ * verdict that cannot be stored is found again. */
+void rgt__prepare_note(const rgt__make_place *at, rgt__ready *r, rgt_status status, const rgt__error *why);
+
+/* rgt__prepare_local_key -- what the cache's map is asked with for a variant; 0 where no compiler is. */
+int rgt__prepare_local_key(rgt_op *op, const rgt__variant *v, rgt__digest *key);
 
 /* rgt__prepare_check_layer -- fields of a layer against the op: form, leading dimension, stride, bias. number: 1 or 2.
  * RGT_EINVAL. */

@@ -10,6 +10,7 @@
 
 #include "runtime/background.h"
 #include "runtime/base/alloc.h"
+#include "runtime/fresh.h"
 #include "runtime/prepare.h"
 #include "runtime/worker.h"
 
@@ -83,6 +84,7 @@ static rgt_status open_place(rgt__make_place *at, rgt__error *err) {
   if (status == RGT_OK && !at->toolchain[0])
     status = at->device->ops->toolchain(at->device, at->toolchain, sizeof at->toolchain, err);
   if (status != RGT_OK) at->toolchain[0] = 0;
+  if (status == RGT_OK) rgt__fresh_remember(at->ctx->cache, at->device, at->toolchain);
   return status;
 }
 
@@ -111,6 +113,7 @@ static rgt_status make(const rgt__make_place *at, const rgt__candidate_maker *m,
     status = compile(m, r->candidate, err);
     if (status == RGT_OK) status = verify(m, r, err);
     if (status == RGT_OK) status = load(at, *m, r, err);
+    rgt__prepare_note(at, r, status, err);
   }
   rgt__flight_end(&flight);
   return status;

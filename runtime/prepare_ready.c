@@ -89,6 +89,13 @@ static void make_local_key(rgt_op *op, const rgt__variant *v, const char *stamp,
                            op->ctx->device->info.target.name, key);
 }
 
+int rgt__prepare_local_key(rgt_op *op, const rgt__variant *v, rgt__digest *key) {
+  char stamp[700];
+  op->ctx->device->ops->compiler_stamp(op->ctx->device, stamp, sizeof stamp);
+  make_local_key(op, v, stamp, key);
+  return stamp[0] != 0;
+}
+
 static rgt_status parse(rgt_op *op, const char *text, int revision, rgt__variant *v, rgt__error *err) {
   rgt_ctx *ctx = op->ctx;
   rgt__families *families = NULL;
@@ -137,18 +144,15 @@ static rgt_status render_both(rgt__ready *r, const rgt__variant *v) {
 /* Loads, or renders what the background will compile. */
 static rgt_status begin(rgt__ready *r, int revision) {
   rgt_ctx *ctx = r->op->ctx;
-  rgt__device *d = ctx->device;
   rgt__variant v;
-  char stamp[700];
   rgt_status status = parse(r->op, r->variant, revision, &v, &r->why);
   if (status != RGT_OK) return status;
-  d->ops->compiler_stamp(d, stamp, sizeof stamp);
-  make_local_key(r->op, &v, stamp, &r->local_key);
+  int has_compiler = rgt__prepare_local_key(r->op, &v, &r->local_key);
   status = rgt__prepare_load_mapped(ctx, &r->local_key, &r->program, &r->module, &r->why);
   if (status == RGT_EMISS) status = rgt__bundle_load(r->op, &v, r);
   if (status == RGT_OK) r->state = RGT_READY_LOADED;
   if (status != RGT_EMISS) return status;
-  if (!stamp[0]) { /* starts nothing, and says what was looked for */
+  if (!has_compiler) { /* starts nothing, and says what was looked for */
     const char *toolchain = NULL;
     status = rgt__context_toolchain(ctx, &toolchain);
     if (status != RGT_OK) return rgt__error_set(&r->why, status, "%s", ctx->error.text);

@@ -12,6 +12,7 @@
 #include "runtime/bundle.h"
 #include "runtime/bundle_table.h"
 #include "runtime/gc.h"
+#include "runtime/layers.h"
 
 static rgt_status parse_mode(const char *word, rgt__mode *out, rgt__error *err) {
   static const char *const words[] = {"cache", "tune", "replay", "off"};
@@ -67,6 +68,13 @@ static rgt_status read_limits(rgt_ctx *ctx) {
   return status;
 }
 
+static rgt_status choose_sites(rgt_ctx *ctx, const rgt_options *o) {
+  const char *sites = o->site_dbs ? o->site_dbs : rgt__environment_get(&ctx->env, RGT_ENV_RAGTUNE_SITE_DBS);
+  if (!sites) return RGT_OK;
+  ctx->site_dbs = rgt__strdup(sites);
+  return ctx->site_dbs ? RGT_OK : rgt__error_nomem(&ctx->error, strlen(sites) + 1);
+}
+
 static rgt_status open_cache(rgt_ctx *ctx) {
   rgt__error why = {""};
   if (ctx->cache_folder[0]) {
@@ -120,9 +128,10 @@ rgt_status rgt_open(const rgt_options *options, rgt_ctx **out) {
   rgt_status status = rgt__environment_read(&ctx->env, &ctx->error);
   if (status != RGT_OK) return status;
   choose_paths(ctx, o);
-  status = read_limits(ctx);
-  if (status != RGT_OK) return status;
-  status = parse_mode(o->mode ? o->mode : rgt__environment_get(&ctx->env, RGT_ENV_RAGTUNE_MODE), &ctx->mode, &ctx->error);
+  status = choose_sites(ctx, o);
+  if (status == RGT_OK) status = read_limits(ctx);
+  if (status == RGT_OK)
+    status = parse_mode(o->mode ? o->mode : rgt__environment_get(&ctx->env, RGT_ENV_RAGTUNE_MODE), &ctx->mode, &ctx->error);
   if (status == RGT_OK) status = open_device(ctx, o);
   if (status == RGT_OK) status = open_cache(ctx);
   if (status == RGT_OK && ctx->wait_s >= 0) rgt__code_cache_wait(ctx->cache, ctx->wait_s);
@@ -137,10 +146,12 @@ void rgt_close(rgt_ctx *ctx) {
   rgt__bundle_close(ctx->bundle);
   rgt__families_free(ctx->families);
   rgt__sources_free(ctx->sources);
+  rgt__layers_close(ctx);
   rgt__tunedb_close(ctx->db);
   rgt__code_cache_free(ctx->cache);
   if (ctx->device) ctx->device->ops->close(ctx->device);
   rgt__environment_free(&ctx->env);
+  rgt__free(ctx->site_dbs);
   rgt__free(ctx);
 }
 

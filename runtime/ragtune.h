@@ -129,7 +129,9 @@ typedef struct rgt_options {
   int threads;              /* CPU threads a call may use; 0: RAGTUNE_THREADS, else all that the affinity allows */
   rgt_log_fn log;           /* NULL: silent */
   void *log_user;
-  const char *bundle; /* folder that rgt_compile_bundle wrote: prepare takes code from it; NULL: RAGTUNE_BUNDLE, else none */
+  const char *bundle;   /* folder that rgt_compile_bundle wrote: prepare takes code from it; NULL: RAGTUNE_BUNDLE, else none */
+  const char *site_dbs; /* files of tuned databases to read after the user's own, the first first, separated by ':'; never
+                           written; NULL: RAGTUNE_SITE_DBS, else none */
 } rgt_options;
 
 /* rgt_open -- a context. options may be NULL.
@@ -138,7 +140,7 @@ typedef struct rgt_options {
  * thread's current context as it found it. RAGTUNE_LIBCUDA and RAGTUNE_LIBNVRTC name the libraries. A CUDA device does not
  * survive a fork: open it in the process that uses it.
  * Returns RGT_OK; RGT_EINVAL (an option or environment variable is wrong), RGT_ENODEVICE, RGT_ENOMEM. An unusable
- * database is not an error: work goes on in memory and a warning is logged.
+ * database is not an error: work goes on in memory and a warning is logged; one of site_dbs is left out, likewise.
  * *ctx is set also on failure (unless memory ran out, then NULL) so that rgt_errmsg can be read; close it all the same.
  * Threads: the context belongs to the calling thread from now on. */
 RGT_API rgt_status rgt_open(const rgt_options *options, rgt_ctx **ctx);
@@ -291,6 +293,7 @@ RGT_API rgt_status rgt_sync(rgt_op *op, void *stream);
 /* ---- tuning ------------------------------------------------------------------------------------------------ */
 
 #define RGT_VARIANT_TEXT_MAX 256 /* "family:param=value,param=value" */
+#define RGT_PATH_TEXT_MAX 512    /* bytes of a path that is reported; longer ones are cut */
 #define RGT_REASON_MAX 256
 
 typedef enum rgt_outcome {
@@ -396,23 +399,40 @@ RGT_API double rgt_config_budget_s(const rgt_config *config);
 
 /* ---- inspection -------------------------------------------------------------------------------------------- */
 
+/* Where an answer comes from. All layers are asked for an exact one first: pins, the user's database, the site databases in
+ * their order, the shipped one (share/ragtune/tuned.db of the installation); then for another number of threads; then the
+ * bundle; then for the nearest shape; then for the nearest device of the same kind, measured and modelled ones apart; then
+ * it is the default. */
 typedef enum rgt_layer_kind {
   RGT_FROM_USER_DB,
   RGT_FROM_MEMORY,
   RGT_FROM_DEFAULT,
   RGT_FROM_BUILTIN,
   RGT_FROM_BUNDLE,
-  RGT_FROM_NOTHING /* rgt_op_prepare would fail: mode "replay", and nothing is stored */
+  RGT_FROM_NOTHING, /* rgt_op_prepare would fail: mode "replay", and nothing is stored */
+  RGT_FROM_PIN,     /* rgt_db_pin, in the user's database or in the one that layer_path names */
+  RGT_FROM_SITE_DB,
+  RGT_FROM_SHIPPED_DB
 } rgt_layer_kind;
 
+typedef enum rgt_match {
+  RGT_MATCH_NONE,    /* nothing that is stored answers */
+  RGT_MATCH_EXACT,   /* this signature */
+  RGT_MATCH_BUCKET,  /* this op, tuned for another number of rows */
+  RGT_MATCH_THREADS, /* this op, tuned with another number of threads */
+  RGT_MATCH_SHAPE,   /* another op of the same kind: the one at the smallest distance */
+  RGT_MATCH_DEVICE   /* this op, tuned on another device class of the same kind */
+} rgt_match;
+
 typedef struct rgt_why_info {
+  size_t struct_size;                 /* set by the caller */
   char variant[RGT_VARIANT_TEXT_MAX]; /* "builtin" where neither a compiler nor code is, or none is ready yet; "" for
                                          RGT_FROM_NOTHING */
   rgt_layer_kind from;
-  int exact;           /* 1: this signature; 0: another one, named in stored_signature, or another number of threads */
+  int exact;           /* 1: this signature; 0: another one, named in stored_signature, or another place (see match) */
   char signature[256]; /* asked for */
   char stored_signature[256];
-  char device_class[256];
+  char device_class[256]; /* of the context's device */
   char runner_up[RGT_VARIANT_TEXT_MAX];
   int64_t time_ps, low_ps, high_ps;
   double ratio;  /* t(winner) / t(default), median over runs */
@@ -421,10 +441,20 @@ typedef struct rgt_why_info {
   double peak_share;
   int n_runs; /* that timed this variant */
   char note[RGT_REASON_MAX];
+  rgt_match match;
+  double distance;                    /* of RGT_MATCH_SHAPE: octaves, summed over in, hidden, out and groups */
+  int layer;                          /* position in the list of site databases, from 1; 0: none of them */
+  char layer_path[RGT_PATH_TEXT_MAX]; /* the database that answers; "": none */
+  char stored_device_class[256];      /* where it was timed, and how; "": nowhere */
+  char stored_policy[128];
+  int verified;      /* its code was compiled and verified on this machine; 0: it will be, before its first use */
+  char outdated[64]; /* what is another one now than when it was timed: "toolchain", "driver", "template", with commas; then it
+                        is to be timed again: rgt_tune does that, and rgt_op_prepare in mode "tune". "": nothing */
 } rgt_why_info;
 
 /* rgt_why -- what rgt_op_run would use for `rows` rows, and why: of a prepared op what answers now, and in `note` what is on
- * its way or was refused; else what rgt_op_prepare would choose. Compiles nothing. Returns RGT_OK, RGT_EINVAL, RGT_EDB. */
+ * its way or was refused; else what rgt_op_prepare would choose. Compiles nothing.
+ * Returns RGT_OK, RGT_EINVAL (rows, struct_size), RGT_EDB, RGT_ENOMEM. */
 RGT_API rgt_status rgt_why(rgt_op *op, int64_t rows, rgt_why_info *info);
 
 typedef enum rgt_emit { RGT_EMIT_SOURCE, RGT_EMIT_PTX, RGT_EMIT_CUBIN, RGT_EMIT_ASM } rgt_emit;
@@ -614,6 +644,33 @@ typedef struct rgt_gc_total {
  * struct_size is set by the caller Returns RGT_OK, RGT_EINVAL (struct_size), RGT_EINTERRUPTED (fn), RGT_ENOMEM. What cannot be
  * removed stays, and is no failure. Threads: that of ctx. */
 RGT_API rgt_status rgt_cache_gc(rgt_ctx *ctx, int dry_run, rgt_gc_fn fn, void *user, rgt_gc_total *total);
+/* rgt_db_pin -- `variant` for calls of `rows` rows (their bucket) of this op: whatever was measured, on this device class, with
+ * any number of threads. An op handle without a skew pins for all of them. The variant is verified before its first use like
+ * any other, and only where the handle admits it; if it proves wrong, what was measured answers.
+ * rows     1 .. RGT_COUNT_MAX
+ * reason   one line to remember, may be NULL
+ * Returns RGT_OK; RGT_EINVAL (no such family, param or value; not for this op; a named constraint; not admitted under
+ * op's max_error; banned; rows), RGT_EDB (cannot be stored), RGT_ENOMEM. rgt_db_unpin: RGT_EMISS where nothing is pinned.
+ * Threads: those of ctx. It holds from the next rgt_op_prepare on, in every process. */
+RGT_API rgt_status rgt_db_pin(rgt_op *op, int64_t rows, const char *variant, const char *reason);
+RGT_API rgt_status rgt_db_unpin(rgt_op *op, int64_t rows);
+/* rgt_db_ban -- this variant is never run on this device class: not dispatched to, not searched, not verified; for all ops. The
+ * default variant, which everything is measured against, cannot be banned.
+ * Returns RGT_OK, RGT_EINVAL (no such variant, the default), RGT_EDB, RGT_ENOMEM. rgt_db_unban: RGT_EMISS where it is not
+ * banned. */
+RGT_API rgt_status rgt_db_ban(rgt_ctx *ctx, const char *variant, const char *reason);
+RGT_API rgt_status rgt_db_unban(rgt_ctx *ctx, const char *variant);
+
+typedef struct rgt_db_wish { /* borrowed for the callback */
+  const char *signature;     /* of a pin; "" of a ban */
+  const char *device_class, *variant, *reason;
+  int64_t made_utc_s;
+} rgt_db_wish;
+typedef int (*rgt_db_wish_fn)(void *user, const rgt_db_wish *wish);
+/* rgt_db_pins, rgt_db_bans -- all of the user's database, for every device class.
+ * Returns RGT_OK, RGT_EDB, RGT_EINTERRUPTED (fn returned non-zero). */
+RGT_API rgt_status rgt_db_pins(rgt_ctx *ctx, rgt_db_wish_fn fn, void *user);
+RGT_API rgt_status rgt_db_bans(rgt_ctx *ctx, rgt_db_wish_fn fn, void *user);
 /* rgt_db_path -- file in use, ":memory:" when none. Borrowed. */
 RGT_API const char *rgt_db_path(const rgt_ctx *ctx);
 

@@ -14,7 +14,7 @@ static rgt_status choose(rgt_op *op, const char *target, int64_t rows, char text
   rgt_status status = rgt__context_device(op->ctx, target, &device, &owned);
   if (status != RGT_OK) return status;
   if (rows > 0 && !owned) {
-    rgt_why_info info;
+    rgt_why_info info = {.struct_size = sizeof info};
     status = rgt_why(op, rows, &info);
     if (status == RGT_OK && strcmp(info.variant, "builtin") != 0) snprintf(text, RGT_VARIANT_TEXT_MAX, "%s", info.variant);
     if (status != RGT_OK || text[0]) return status;

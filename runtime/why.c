@@ -1,4 +1,5 @@
 /* why.c -- rgt_why: what dispatch would run, from which layer, how exact, and by what margin. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -6,6 +7,8 @@
 #include "runtime/base/alloc.h"
 #include "runtime/base/number.h"
 #include "runtime/bundle.h"
+#include "runtime/fresh.h"
+#include "runtime/wishes.h"
 
 static void fill_times(const rgt__tunedb_standing *s, rgt_why_info *info) {
   rgt__context_variant_text(s, info->variant);
@@ -20,6 +23,8 @@ static void fill_found(const rgt__choice *c, rgt_why_info *info) {
   const rgt__tunedb_standing *w = &c->found.winner, *second = &c->found.runner_up;
   fill_times(w, info);
   snprintf(info->stored_signature, sizeof info->stored_signature, "%s", c->found.signature);
+  snprintf(info->stored_device_class, sizeof info->stored_device_class, "%s", c->found.device_class);
+  snprintf(info->stored_policy, sizeof info->stored_policy, "%s", c->found.policy);
   if (!c->found.has_runner_up) return;
   rgt__context_variant_text(second, info->runner_up);
   if (w->ratio_ppm > 0) info->margin = (double)second->ratio_ppm / (double)w->ratio_ppm - 1;
@@ -28,9 +33,22 @@ static void fill_found(const rgt__choice *c, rgt_why_info *info) {
 /* Nothing measured of what answers. */
 static void clear_found(rgt_why_info *info) {
   info->time_ps = info->low_ps = info->high_ps = 0;
-  info->ratio = info->margin = 0;
-  info->n_runs = 0;
-  info->runner_up[0] = 0;
+  info->ratio = info->margin = info->distance = 0;
+  info->n_runs = info->layer = 0;
+  info->match = RGT_MATCH_NONE;
+  info->runner_up[0] = info->layer_path[0] = info->outdated[0] = 0;
+  info->stored_device_class[0] = info->stored_policy[0] = 0;
+}
+
+/* Which file answers. */
+static void fill_layer(const rgt_ctx *ctx, const rgt__choice *c, rgt_why_info *info) {
+  const rgt__layer *l = &ctx->layers[c->layer];
+  if (c->from == RGT_FROM_BUNDLE) {
+    snprintf(info->layer_path, sizeof info->layer_path, "%.511s", ctx->bundle_folder);
+  } else if (l->db) {
+    info->layer = l->position;
+    snprintf(info->layer_path, sizeof info->layer_path, "%.511s", rgt__tunedb_path(l->db));
+  }
 }
 
 static void fill_note(const rgt_op *op, int64_t rows, const rgt__choice *c, rgt_why_info *info) {
@@ -44,12 +62,18 @@ static void fill_note(const rgt_op *op, int64_t rows, const rgt__choice *c, rgt_
     snprintf(info->note, sizeof info->note, "%.160s chose it for %lld rows%s%s", op->ctx->bundle_folder, tuned,
              c->found.exact ? "" : " of another signature",
              strcmp(c->found.device_class, op->ctx->device->info.class_text) == 0 ? "" : ", measured on another device");
+  else if (c->from == RGT_FROM_PIN)
+    snprintf(info->note, sizeof info->note, "pinned for bucket %lld%s%s", bucket, info->runner_up[0] ? "; next " : "",
+             info->runner_up[0] ? "what was measured" : "");
+  else if (c->match == RGT_MATCH_DEVICE)
+    snprintf(info->note, sizeof info->note, "tuned on another device of the same kind; bucket %lld answers for %lld rows",
+             tuned, asked);
   else if (c->threads)
     snprintf(info->note, sizeof info->note, "tuned with %d thread%s, not with %d; bucket %lld answers for %lld rows",
              c->threads, c->threads == 1 ? "" : "s", op->ctx->device->info.n_threads, tuned, asked);
   else if (!c->found.exact)
-    snprintf(info->note, sizeof info->note, "the nearest stored shape of the same kind and bucket%s",
-             op->ctx->mode == RGT_MODE_TUNE ? "; rgt_op_prepare tunes this one first (mode tune)" : "");
+    snprintf(info->note, sizeof info->note, "the nearest stored shape of the same kind and bucket, %.2f octaves away%s",
+             c->found.distance, op->ctx->mode == RGT_MODE_TUNE ? "; rgt_op_prepare tunes this one first (mode tune)" : "");
   else if (tuned == bucket)
     snprintf(info->note, sizeof info->note, "%lld rows fall in the tuned bucket %lld", asked, tuned);
   else
@@ -99,12 +123,16 @@ static void fill_prepared(rgt_op *op, int64_t rows, const rgt__choice *c, rgt_wh
     snprintf(info->variant, sizeof info->variant, "%s", text);
     return;
   }
-  clear_found(info);
-  if (ready && ready == op->prefer[b][RGT_PLACE_RUNNER_UP] && c->found.has_runner_up) {
-    fill_times(&c->found.runner_up, info);
-  } else {
-    info->from = ready ? RGT_FROM_DEFAULT : RGT_FROM_BUILTIN;
-    snprintf(info->variant, sizeof info->variant, "%s", ready ? ready->variant : "builtin");
+  if (!ready || strcmp(info->variant, ready->variant) != 0) { /* else the lookup knows already that hoped is lost */
+    char second[RGT_VARIANT_TEXT_MAX] = "";
+    clear_found(info);
+    if (c->found.has_runner_up) rgt__context_variant_text(&c->found.runner_up, second);
+    if (ready && strcmp(second, ready->variant) == 0) {
+      fill_times(&c->found.runner_up, info);
+    } else {
+      info->from = ready ? RGT_FROM_DEFAULT : RGT_FROM_BUILTIN;
+      snprintf(info->variant, sizeof info->variant, "%s", ready ? ready->variant : "builtin");
+    }
   }
   rgt__background_lock();
   if (hoped->state == RGT_READY_REFUSED || hoped->state == RGT_READY_FAILED)
@@ -114,6 +142,36 @@ static void fill_prepared(rgt_op *op, int64_t rows, const rgt__choice *c, rgt_wh
   rgt__background_unlock();
 }
 
+static void add_note(rgt_why_info *info, const char *format, ...) {
+  size_t at = strlen(info->note);
+  va_list args;
+  if (at) at += (size_t)snprintf(info->note + at, sizeof info->note - at, "; ");
+  va_start(args, format);
+  if (at < sizeof info->note) vsnprintf(info->note + at, sizeof info->note - at, format, args);
+  va_end(args);
+}
+
+static void add_notes(const rgt__choice *c, rgt_why_info *info) {
+  if (c->pin_problem) add_note(info, "pinned is %.80s, not used: %s", c->pin, c->pin_problem);
+  if (info->outdated[0]) add_note(info, "to be validated again: other %s since", info->outdated);
+}
+
+/* Was the code of what answers verified on this machine? What is loaded was. */
+static int is_verified(rgt_op *op, const char *text) {
+  rgt__families *families = NULL;
+  rgt__variant v;
+  rgt__digest key, code;
+  if (strcmp(text, "builtin") == 0) return 1;
+  rgt__background_lock();
+  int loaded = 0;
+  for (const rgt__ready *r = op->ready; r; r = r->next) loaded |= r->state == RGT_READY_LOADED && strcmp(r->variant, text) == 0;
+  rgt__background_unlock();
+  if (loaded) return 1;
+  return rgt__context_families(op->ctx, &families) == RGT_OK &&
+         rgt__variant_parse(families, op->ctx->device->ops->kind, text, &v, NULL) == RGT_OK &&
+         rgt__prepare_local_key(op, &v, &key) && rgt__code_cache_map_get(op->ctx->cache, &key, &code) == RGT_OK;
+}
+
 static rgt_status fill(rgt_op *op, int64_t rows, const rgt__choice *choice, rgt_why_info *out) {
   rgt_ctx *ctx = op->ctx;
   rgt__op_key key;
@@ -121,11 +179,19 @@ static rgt_status fill(rgt_op *op, int64_t rows, const rgt__choice *choice, rgt_
   rgt_status status = rgt__op_key_make(op, rgt__number_bucket(rows), op->options.skew, RGT_POLICY_WARM, &key, &ctx->error);
   if (status != RGT_OK) return status;
   out->from = choice->from;
+  out->match = choice->match;
+  out->distance = choice->match == RGT_MATCH_SHAPE ? choice->found.distance : 0;
   out->exact = choice->from != RGT_FROM_DEFAULT && choice->found.exact && choice->bucket == rgt__number_bucket(rows);
   snprintf(out->signature, sizeof out->signature, "%s", key.text);
   snprintf(out->device_class, sizeof out->device_class, "%s", ctx->device->info.class_text);
-  if (choice->from != RGT_FROM_DEFAULT) fill_found(choice, out);
+  if (choice->from != RGT_FROM_DEFAULT) {
+    fill_found(choice, out);
+    fill_layer(ctx, choice, out);
+    status = rgt__fresh_outdated(op, choice, out->outdated);
+    if (status != RGT_OK) return status;
+  }
   fill_note(op, rows, choice, out);
+  add_notes(choice, out);
   if (choice->from == RGT_FROM_DEFAULT) {
     status = rgt__prepare_default(op, ctx->device->ops->kind, &v);
     if (status == RGT_OK) rgt__variant_format(&v, out->variant);
@@ -149,15 +215,21 @@ rgt_status rgt_why(rgt_op *op, int64_t rows, rgt_why_info *info) {
   char class_name[64] = "";
   int one_class = op->options.batch_invariant && ctx->mode != RGT_MODE_OFF;
   if (!info) return rgt__error_null(&ctx->error, "info");
+  if (info->struct_size != sizeof *info)
+    return rgt__error_set(&ctx->error, RGT_EINVAL, "rgt_why_info.struct_size is %zu; this library's is %zu", info->struct_size,
+                          sizeof *info);
   if (rows < 1 || rows > RGT_COUNT_MAX)
     return rgt__error_set(&ctx->error, RGT_EINVAL, "rows is %lld; it can be 1 to 2147483647", (long long)rows);
   rgt__choice *choice = rgt__alloc_zero(1, sizeof *choice);
   if (!choice) return rgt__error_nomem(&ctx->error, sizeof *choice);
   rgt_why_info out;
   memset(&out, 0, sizeof out);
-  rgt_status status = one_class ? rgt__prepare_class(op, class_name, sizeof class_name) : RGT_OK;
+  out.struct_size = sizeof out;
+  rgt_status status = rgt__wishes_load(op);
+  if (status == RGT_OK && one_class) status = rgt__prepare_class(op, class_name, sizeof class_name);
   if (status == RGT_OK) status = rgt__prepare_choose(op, rows, one_class ? class_name : NULL, choice);
   if (status == RGT_OK) status = fill(op, rows, choice, &out);
+  if (status == RGT_OK && out.variant[0]) out.verified = is_verified(op, out.variant);
   if (status == RGT_OK) *info = out;
   rgt__free(choice);
   return status;

@@ -1,14 +1,13 @@
 /* worker_find.c -- where the program ragtune-worker is, and what candidates may take in it. */
 #include "runtime/worker_find.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "runtime/base/buffer.h"
 #include "runtime/base/file.h"
+#include "runtime/beside.h"
 
 #ifndef RGT_LIBEXEC_DIR
 #define RGT_LIBEXEC_DIR "/usr/local/libexec/ragtune"
@@ -24,31 +23,7 @@
 
 #define PROGRAM "ragtune-worker"
 
-enum { PATH_SIZE = 1024, N_PLACES = 5 };
-
-/* "<folder of what>/<below>/ragtune-worker"; "" where that is not known or too long. */
-static void near(const char *what, const char *below, char out[PATH_SIZE]) {
-  const char *end = strrchr(what, '/');
-  out[0] = 0;
-  if (end && (size_t)snprintf(out, PATH_SIZE, "%.*s/%s/" PROGRAM, (int)(end - what), what, below) >= PATH_SIZE) out[0] = 0;
-}
-
-static void near_library(const char *below, char out[PATH_SIZE]) {
-  static const char mark; /* lies in this library, or in the program that it is linked into */
-  Dl_info info;
-  out[0] = 0;
-  if (!dladdr(&mark, &info) || !info.dli_fname) return;
-  char *real = realpath(info.dli_fname, NULL);
-  if (real) near(real, below, out);
-  free(real);
-}
-
-static void near_program(const char *below, char out[PATH_SIZE]) {
-  char self[PATH_SIZE];
-  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-  self[n > 0 ? n : 0] = 0;
-  near(self, below, out);
-}
+enum { PATH_SIZE = RGT_BESIDE_MAX, N_PLACES = 5 };
 
 /* For the message: each place once. */
 static void list_places(char places[N_PLACES][PATH_SIZE], char *text, size_t size) {
@@ -79,10 +54,10 @@ rgt_status rgt__worker_find(const rgt__environment *env, rgt__worker_where *wher
   const char *named = rgt__environment_get(env, RGT_ENV_RAGTUNE_WORKER);
   if (named) return find_named(named, where, path, path_size, err);
   *where = RGT_WORKER_CHILD;
-  near_library(".", places[0]); /* a build folder's own goes before any that is installed */
-  near_program(".", places[1]);
-  near_library(RGT_LIBEXEC_FROM_LIB, places[2]);
-  near_program(RGT_LIBEXEC_FROM_BIN, places[3]);
+  rgt__beside_library(".", PROGRAM, places[0]); /* a build folder's own goes before any that is installed */
+  rgt__beside_program(".", PROGRAM, places[1]);
+  rgt__beside_library(RGT_LIBEXEC_FROM_LIB, PROGRAM, places[2]);
+  rgt__beside_program(RGT_LIBEXEC_FROM_BIN, PROGRAM, places[3]);
   snprintf(places[4], PATH_SIZE, "%s", RGT_LIBEXEC_DIR "/" PROGRAM); /* for programs elsewhere that hold the static library */
   for (int i = 0; i < N_PLACES; i++)
     if (places[i][0] && rgt__file_find_program(places[i], NULL, path, path_size)) return RGT_OK;

@@ -8,6 +8,7 @@
 #define RGT_ENVIRONMENT_LIST(X)                                                                        \
   X(RAGTUNE_DEVICE, "device when none is named: auto, cpu, cuda, cuda:N")                              \
   X(RAGTUNE_DB, "file of the tuned database; :memory: for none")                                       \
+  X(RAGTUNE_SITE_DBS, "files of tuned databases to read after the own one, separated by colons")       \
   X(RAGTUNE_CACHE, "folder of compiled code")                                                          \
   X(RAGTUNE_CACHE_QUOTA_MIB, "size of that folder, 1024; 0: no limit")                                 \
   X(RAGTUNE_BUNDLE, "folder of code made by compile -o, used where the cache has none")                \

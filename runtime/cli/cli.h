@@ -18,5 +18,6 @@ int rgt__cli_env(const rgt__options *o);
 const char *rgt__cli_outcome_word(rgt_outcome outcome);
 const char *rgt__cli_skew_word(rgt_skew skew);
 const char *rgt__cli_from_word(rgt_layer_kind from);
+const char *rgt__cli_match_word(rgt_match match);
 
 #endif

@@ -112,7 +112,7 @@ static rgt__npy_type y_type(rgt_dtype dtype) {
 }
 
 static rgt_status report(const rgt__options *o, const rgt__session *s, const rgt__data *d, rgt__message *m) {
-  rgt_why_info info;
+  rgt_why_info info = {.struct_size = sizeof info};
   const char *variant = o->variant, *from = "given"; /* by --variant: nothing was looked up */
   if (!variant) {
     int known = rgt_why(s->op, d->rows > 0 ? d->rows : 1, &info) == RGT_OK;

@@ -27,6 +27,14 @@ static rgt_status print_json(const rgt__session *s, int64_t rows, const rgt_why_
   rgt__json_real(o, "peak_share", i->peak_share);
   rgt__json_int(o, "runs", i->n_runs);
   rgt__json_text(o, "note", i->note);
+  rgt__json_text(o, "match", rgt__cli_match_word(i->match));
+  rgt__json_real(o, "distance", i->distance);
+  rgt__json_int(o, "layer", i->layer);
+  rgt__json_text(o, "layer_path", i->layer_path[0] ? i->layer_path : NULL);
+  rgt__json_text(o, "stored_device_class", i->stored_device_class[0] ? i->stored_device_class : NULL);
+  rgt__json_text(o, "stored_policy", i->stored_policy[0] ? i->stored_policy : NULL);
+  rgt__json_bool(o, "verified", i->verified);
+  rgt__json_text(o, "outdated", i->outdated[0] ? i->outdated : NULL);
   return rgt__json_print(o, m);
 }
 
@@ -51,30 +59,69 @@ static void print_measured(const rgt_why_info *i) {
   if (i->peak_share > 0) printf("of peak    %s\n", rgt__units_percent(i->peak_share, text, sizeof text));
 }
 
+static void print_layer(const rgt_why_info *i) {
+  static const char *const layers[] = {"the tuned database",
+                                       "this process's memory",
+                                       "the default variant",
+                                       "the built-in kernel",
+                                       "the bundle",
+                                       "nothing: prepare fails",
+                                       "a pin",
+                                       "site database",
+                                       "the shipped database"};
+  printf("from       %s", (unsigned)i->from < sizeof layers / sizeof *layers ? layers[i->from] : "unknown");
+  if (i->layer > 0) printf("%s %d", i->from == RGT_FROM_PIN ? " in site database" : "", i->layer);
+  puts("");
+  if (i->layer_path[0]) printf("file       %s\n", i->layer_path);
+}
+
+static void print_match(const rgt_why_info *i) {
+  switch (i->match) {
+  case RGT_MATCH_EXACT:
+    puts(i->from == RGT_FROM_PIN ? "stored     pinned for this very signature" : "stored     this very signature");
+    break;
+  case RGT_MATCH_SHAPE:
+    printf("stored     nearest: %s, %.2f octaves away\n", i->stored_signature, i->distance);
+    break;
+  case RGT_MATCH_BUCKET:
+  case RGT_MATCH_THREADS:
+    printf("stored     nearest: %s, %s\n", i->stored_signature, i->stored_policy);
+    break;
+  case RGT_MATCH_DEVICE:
+    printf("stored     nearest: %s, on %s, %s\n", i->stored_signature, i->stored_device_class, i->stored_policy);
+    break;
+  case RGT_MATCH_NONE:
+  default:
+    if (i->exact)
+      puts("stored     this very signature");
+    else if (i->stored_signature[0])
+      printf("stored     nearest: %s\n", i->stored_signature);
+    else
+      puts("stored     nothing near it");
+  }
+}
+
 static void print_text(const rgt__session *s, int64_t rows, const rgt_why_info *i) {
-  static const char *const layers[] = {"the tuned database",  "this process's memory",
-                                       "the default variant", "the built-in kernel",
-                                       "the bundle",          "nothing: prepare fails"};
   char text[32];
   printf("op         %s%s\n", s->text, s->out_from_in ? "  (out is taken from --in)" : "");
   printf("rows       %" PRId64 "\n", rows);
   printf("variant    %s\n", i->variant[0] ? i->variant : "none");
-  printf("from       %s\n", (unsigned)i->from < sizeof layers / sizeof *layers ? layers[i->from] : "unknown");
+  print_layer(i);
   printf("signature  %s\n", i->signature);
-  if (i->exact)
-    puts("stored     this very signature");
-  else if (i->stored_signature[0])
-    printf("stored     nearest: %s\n", i->stored_signature);
-  else
-    puts("stored     nothing near it");
+  print_match(i);
   printf("device     %s\n", i->device_class);
   if (i->time_ps > 0) print_measured(i);
   printf("waste      %s\n", i->waste > 0 ? rgt__units_percent(i->waste, text, sizeof text) : "none known");
+  if (i->variant[0])
+    printf("checked    %s\n",
+           i->verified ? "its code was verified on this machine" : "it will be verified before its first use");
+  if (i->outdated[0])
+    printf("outdated   other %s since it was timed: `ragtune tune` times winner, runner-up and default again\n", i->outdated);
   if (i->note[0]) printf("note       %s\n", i->note);
 }
 
 static rgt_status why(const rgt__options *o, rgt__session *s, rgt__message *m) {
-  rgt_why_info info;
+  rgt_why_info info = {.struct_size = sizeof info};
   rgt_status status;
   if (o->rows < 0) return rgt__message_set(m, RGT_EINVAL, "--rows is missing: what dispatch runs depends on it");
   if ((status = rgt__session_start(s, o, NULL, NULL, m)) != RGT_OK) return status;

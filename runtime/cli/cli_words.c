@@ -12,6 +12,12 @@ const char *rgt__cli_skew_word(rgt_skew skew) {
 }
 
 const char *rgt__cli_from_word(rgt_layer_kind from) {
-  static const char *const words[] = {"database", "memory", "default", "builtin", "bundle", "nothing"};
+  static const char *const words[] = {"database", "memory", "default", "builtin", "bundle",
+                                      "nothing",  "pin",    "site",    "shipped"};
   return (unsigned)from < sizeof words / sizeof *words ? words[from] : "unknown";
+}
+
+const char *rgt__cli_match_word(rgt_match match) {
+  static const char *const words[] = {"none", "exact", "bucket", "threads", "shape", "device"};
+  return (unsigned)match < sizeof words / sizeof *words ? words[match] : "unknown";
 }

@@ -66,7 +66,7 @@ static int prepare(rgt_ctx *ctx) {
   int64_t rows = ROWS;
   rgt_tune_result result;
   rgt_tune_options o = {.struct_size = sizeof o, .rows = &rows, .n_rows = 1};
-  rgt_why_info why;
+  rgt_why_info why = {.struct_size = sizeof why};
   if (rgt_op_parse(ctx, "mlp:10-20-5:g3:f32:relu:b12:nk:i64", &desc) != RGT_OK) return fail(ctx, "op");
   if (rgt_op_new(ctx, &desc, NULL, &op) != RGT_OK) return fail(ctx, "op");
   if (rgt_tune(op, &o, &result) != RGT_OK) return fail(ctx, "tune");

@@ -215,7 +215,7 @@ static rgt_status run_out_of_range(world *w) {
 }
 
 static rgt_status why(world *w) {
-  rgt_why_info info;
+  rgt_why_info info = {.struct_size = sizeof info};
   rgt_status status = rgt_why(w->op, 24, &info);
   if (status == RGT_OK && w->tuned.winner[0]) assert_string_equal(info.variant, MACHINE_WINNER);
   return status;

@@ -121,7 +121,7 @@ static void no_fact(void *user, const char *section, const char *name, const cha
     rgt_tune_options t = {.struct_size = sizeof t};                                                       \
     rgt_verify_options v = {.struct_size = sizeof v};                                                     \
     rgt_case data_case = {.struct_size = 8};                                                              \
-    rgt_why_info why;                                                                                     \
+    rgt_why_info why = {.struct_size = sizeof why};                                                                                     \
     rgt_tune_result results[8];                                                                           \
     void *memory = NULL;                                                                                  \
     rgt_args a = s->p.args;                                                                               \

@@ -85,7 +85,7 @@ static int bundle_lines(void) {
 }
 
 static rgt_why_info why(rgt_op *op, int64_t rows) {
-  rgt_why_info i;
+  rgt_why_info i = {.struct_size = sizeof i};
   front_ok(&f, rgt_why(op, rows, &i));
   return i;
 }

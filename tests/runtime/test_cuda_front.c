@@ -418,7 +418,7 @@ static void test_verify(void **state) {
 static void tune_with(rgt_policy policy) {
   int64_t rows = 8;
   rgt_tune_result r;
-  rgt_why_info why;
+  rgt_why_info why = {.struct_size = sizeof why};
   const char *space = scratch_write(
       &f.s, "cuda.lua", "return { row_gather = { threads = 128, lanes = { 1, 8 }, chunk = 1, outputs = 1 } }\n", 0644);
   rgt_tune_options o = {.struct_size = sizeof o, .rows = &rows, .n_rows = 1, .budget_s = 600, .space = space, .policy = policy};

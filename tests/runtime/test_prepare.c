@@ -57,7 +57,7 @@ static void exact_larger_and_largest(void **state) {
 }
 
 static void nearest_then_default(void **state) {
-  rgt_why_info why;
+  rgt_why_info why = {.struct_size = sizeof why};
   (void)state;
   store_one(front_op(&f, FRONT_MLP), 8, FRONT_FUSED);
   rgt_op *op = front_op(&f, NEAR);
@@ -87,7 +87,7 @@ static void another_number_of_threads(void **state) {
   rgt_op *op = front_op(&f, FRONT_MLP);
   front_ok(&f, rgt_op_prepare(op, 8, RGT_PREPARE_WAIT));
   assert_string_equal(ready_for(op, 8), FRONT_FUSED); /* not NEAR's, which this number of threads has */
-  rgt_why_info why;
+  rgt_why_info why = {.struct_size = sizeof why};
   front_ok(&f, rgt_why(op, 8, &why));
   assert_false(why.exact);
   assert_int_equal(why.from, RGT_FROM_USER_DB);
@@ -228,7 +228,7 @@ static void the_default_is_kept_too(void **state) {
 }
 
 static void without_a_compiler_the_builtin_runs(void **state) {
-  rgt_why_info why;
+  rgt_why_info why = {.struct_size = sizeof why};
   (void)state;
   store_one(front_op(&f, FRONT_MLP), 8, FRONT_FUSED);
   setenv("RAGTUNE_CC", "none", 1);
@@ -363,7 +363,7 @@ static void mode_tune_tunes_what_is_missing(void **state) {
   rgt_op *op = front_op(&f, FRONT_MLP);
   front_ok(&f, rgt_op_prepare(op, 12, RGT_PREPARE_WAIT));
   assert_true(front_compiles(&f) >= 2);
-  rgt_why_info why;
+  rgt_why_info why = {.struct_size = sizeof why};
   front_ok(&f, rgt_why(op, 12, &why));
   assert_true(why.exact);
   assert_string_equal(why.variant, ready_for(op, 12));

@@ -415,7 +415,7 @@ static void a_space_answers_for_itself(void **state) {
   assert_string_equal(narrow.winner, FRONT_DEFAULT);
   assert_string_equal(narrow.runner_up, "");
   assert_true(narrow.hit); /* it was tried in the search before */
-  rgt_why_info i;
+  rgt_why_info i = {.struct_size = sizeof i};
   front_ok(&f, rgt_why(op, rows, &i)); /* dispatch takes the best of all */
   assert_string_equal(i.variant, wide.winner);
   o.space = scratch_write(&f.s, "none.lua", "return { row_gather = false, group_tiles = false }\n", 0644);

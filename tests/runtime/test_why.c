@@ -17,7 +17,7 @@ static int end(void **state) {
 }
 
 static rgt_why_info why(rgt_op *op, int64_t rows) {
-  rgt_why_info info;
+  rgt_why_info info = {.struct_size = sizeof info};
   front_ok(&f, rgt_why(op, rows, &info));
   return info;
 }
@@ -100,7 +100,7 @@ static void without_a_compiler(void **state) {
 }
 
 static void refusals(void **state) {
-  rgt_why_info i = {.n_runs = 77};
+  rgt_why_info i = {.struct_size = sizeof i, .n_runs = 77};
   (void)state;
   rgt_op *op = front_op(&f, FRONT_MLP);
   front_fails(&f, rgt_why(op, 0, &i), RGT_EINVAL, "rows is 0");

@@ -31,6 +31,7 @@ typedef struct front {
 static SCRATCH_UNUSED void front_clear_environment(void) {
   static const char *const names[] = {"RAGTUNE_DEVICE",
                                       "RAGTUNE_DB",
+                                      "RAGTUNE_SITE_DBS",
                                       "RAGTUNE_CACHE",
                                       "RAGTUNE_MODE",
                                       "RAGTUNE_THREADS",
