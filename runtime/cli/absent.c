@@ -14,8 +14,6 @@ static const struct {
     {RGT_VERB_TUNE, "--shard", NULL, "tune single --rows instead"},
     {ANY, "--order", "sorted", "take raw: sorted rows are raw rows too"},
     {ANY, "--order", "offsets", "take raw"},
-    {RGT_VERB_DB, "pin", NULL, "see db list"},
-    {RGT_VERB_DB, "ban", NULL, "see db list"},
 };
 
 /* "cuda" stands for "cuda:1" too */

@@ -14,17 +14,22 @@ typedef struct db_verb {
   int least, most;   /* how many words follow */
   int makes;         /* --db may name a file that is not there yet */
   rgt_status (*run)(rgt__db_work *w, rgt__message *m);
+  int takes; /* what of the options beside --db, --json and --help */
 } db_verb;
 
+enum { TAKES_NOTHING, TAKES_VARIANT, TAKES_OP };
+
 static const db_verb verbs[] = {
-    {"list", NULL, 0, 0, 0, rgt__db_list},
-    {"misses", NULL, 0, 0, 0, rgt__db_misses},
-    {"check", NULL, 0, 0, 0, rgt__db_check},
-    {"rebuild", NULL, 0, 0, 0, rgt__db_rebuild},
-    {"export", "one file", 1, 1, 0, rgt__db_export},
-    {"import", "one file", 1, 1, 1, rgt__db_import},
-    {"merge", "one or more files", 1, INT32_MAX, 1, rgt__db_merge},
-    {"gc", NULL, 0, 0, 0, rgt__db_gc},
+    {"list", NULL, 0, 0, 0, rgt__db_list, TAKES_NOTHING},
+    {"misses", NULL, 0, 0, 0, rgt__db_misses, TAKES_NOTHING},
+    {"check", NULL, 0, 0, 0, rgt__db_check, TAKES_NOTHING},
+    {"rebuild", NULL, 0, 0, 0, rgt__db_rebuild, TAKES_NOTHING},
+    {"export", "one file", 1, 1, 0, rgt__db_export, TAKES_NOTHING},
+    {"import", "one file", 1, 1, 1, rgt__db_import, TAKES_NOTHING},
+    {"merge", "one or more files", 1, INT32_MAX, 1, rgt__db_merge, TAKES_NOTHING},
+    {"gc", NULL, 0, 0, 0, rgt__db_gc, TAKES_NOTHING},
+    {"pin", NULL, 0, 0, 1, rgt__db_pin, TAKES_OP},
+    {"ban", NULL, 0, 0, 1, rgt__db_ban, TAKES_VARIANT},
 };
 enum { N_VERBS = sizeof verbs / sizeof *verbs };
 
@@ -69,6 +74,41 @@ static rgt_status check_words(const rgt__options *o, const db_verb *v, rgt__mess
   return RGT_OK;
 }
 
+/* Options that the verb does not look at are refused, not ignored. */
+static rgt_status check_options(const rgt__options *o, const db_verb *v, rgt__message *m) {
+  const struct {
+    const char *name;
+    int given, takes;
+  } options[] = {
+      {"--variant", o->variant != NULL, TAKES_VARIANT},
+      {"--reason", o->reason != NULL, TAKES_VARIANT},
+      {"--list", o->list, TAKES_VARIANT},
+      {"--remove", o->remove, TAKES_VARIANT},
+      {"--device", o->device != NULL, TAKES_VARIANT},
+      {"--op", o->op != NULL, TAKES_OP},
+      {"--in", o->n_in >= 0, TAKES_OP},
+      {"--hidden", o->n_hidden >= 0, TAKES_OP},
+      {"--out", o->n_out >= 0, TAKES_OP},
+      {"--groups", o->groups >= 0, TAKES_OP},
+      {"--dtype", o->dtype >= 0, TAKES_OP},
+      {"--act", o->act >= 0, TAKES_OP},
+      {"--bias", o->bias >= 0, TAKES_OP},
+      {"--layout", o->layout >= 0, TAKES_OP},
+      {"--index-type", o->index_type >= 0, TAKES_OP},
+      {"--rows", o->rows >= 0, TAKES_OP},
+      {"--skew", o->skew >= 0, TAKES_OP},
+      {"--weights", o->weights >= 0, TAKES_OP},
+      {"--align", o->align >= 0, TAKES_OP},
+      {"--order", o->order >= 0, TAKES_OP},
+      {"--max-error", o->max_error >= 0, TAKES_OP},
+      {"--batch-invariant", o->batch_invariant, TAKES_OP},
+  };
+  for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+    if (options[i].given && options[i].takes > v->takes)
+      return rgt__message_set(m, RGT_EINVAL, "db %s takes no %s", v->name, options[i].name);
+  return RGT_OK;
+}
+
 static rgt_status find_verb(const rgt__options *o, const db_verb **which, rgt__message *m) {
   const char *near = NULL;
   char names[256];
@@ -81,7 +121,8 @@ static rgt_status find_verb(const rgt__options *o, const db_verb **which, rgt__m
       *which = &verbs[i];
       if (o->dry_run && verbs[i].run != rgt__db_gc)
         return rgt__message_set(m, RGT_EINVAL, "--dry-run goes with db gc alone, not with db %s", verbs[i].name);
-      return check_words(o, &verbs[i], m);
+      s = check_words(o, &verbs[i], m);
+      return s == RGT_OK ? check_options(o, &verbs[i], m) : s;
     }
     rgt__nearest_try(o->words[0], strlen(o->words[0]), verbs[i].name, &best, &near);
   }
@@ -93,7 +134,8 @@ static rgt_status find_verb(const rgt__options *o, const db_verb **which, rgt__m
 static rgt_status run(rgt__db_work *w, rgt__message *m) {
   const db_verb *verb = NULL;
   rgt_status s = find_verb(w->o, &verb, m);
-  if (s == RGT_OK) s = rgt__session_open(&w->session, w->o, "cpu", NULL, m); /* a database needs no other device */
+  /* a database needs no other device; a pin or a ban is for one */
+  if (s == RGT_OK) s = rgt__session_open(&w->session, w->o, verb->takes == TAKES_NOTHING ? "cpu" : NULL, NULL, m);
   if (s != RGT_OK) return s;
   snprintf(w->path, sizeof w->path, "%s", rgt_db_path(w->session.ctx));
   if (w->o->db && !verb->makes && strcmp(w->o->db, ":memory:") != 0 && access(w->o->db, F_OK) != 0)

@@ -3,7 +3,8 @@
 
 #define BIT(verb) (1U << RGT_VERB_##verb)
 #define OP (BIT(TUNE) | BIT(RUN) | BIT(VERIFY) | BIT(COMPILE) | BIT(SHOW) | BIT(WHY))
-#define LOOKUP (BIT(TUNE) | BIT(SHOW) | BIT(WHY)) /* verbs that name a signature */
+#define OPS (OP | BIT(DB)) /* verbs that name an op */
+#define LOOKUP (BIT(TUNE) | BIT(SHOW) | BIT(WHY) | BIT(DB)) /* verbs that name a signature */
 #define DATA (BIT(RUN) | BIT(VERIFY))
 #define SOME (BIT(VERIFY) | BIT(COMPILE))
 #define ALL (OP | BIT(DB) | BIT(ENV))
@@ -18,7 +19,7 @@ const rgt__verb_entry rgt__verb_table[RGT_N_VERBS] = {
   [RGT_VERB_COMPILE] = {"compile", "compile OP (--target TARGET | -o DIR) [options]", "compile variants and report their registers, shared bytes and spills; write a bundle of code"},
   [RGT_VERB_SHOW]    = {"show", "show OP [--rows N | --variant TEXT] [--emit KIND] [-o FILE]", "print the source or the code of one variant"},
   [RGT_VERB_WHY]     = {"why", "why OP --rows N [options]", "what dispatch would run, and why"},
-  [RGT_VERB_DB]      = {"db", "db list|misses|check|rebuild|export|import|merge|gc [FILE...] [--db FILE]", "the tuned database"},
+  [RGT_VERB_DB]      = {"db", "db list|misses|check|rebuild|export|import|merge|gc|pin|ban [FILE...] [--dry-run] [OP --rows N] [--variant TEXT] [--db FILE]", "the tuned database, and the code cache"},
   [RGT_VERB_ENV]     = {"env", "env [--db FILE]", "devices, compilers, versions, files, environment variables"},
 };
 
@@ -30,19 +31,19 @@ const char *const rgt__exit_table[RGT_N_EXITS] = {
 };
 
 const rgt__option rgt__option_table[] = {
-  {"--in", "N", "features of x", RGT_OPTION_INTEGER, OP, AT(n_in), 1, RGT_DIM_MAX, "The op"},
-  {"--hidden", "N", "features between the two layers of an MLP; without it: one linear layer", RGT_OPTION_INTEGER, OP, AT(n_hidden), 1, RGT_DIM_MAX, NULL},
-  {"--out", "N", "features of y (default with --hidden: as --in)", RGT_OPTION_INTEGER, OP, AT(n_out), 1, RGT_DIM_MAX, NULL},
-  {"--groups", "N", "groups, each with its own weights", RGT_OPTION_INTEGER, OP, AT(groups), 1, RGT_COUNT_MAX, NULL},
-  {"--dtype", "f32|f16|bf16", "storage type of x, weights, biases and y (default: f32)", RGT_OPTION_WORD, OP, AT(dtype), RGT_F32, 0, NULL},
-  {"--act", "none|relu|gelu|gelu_tanh|silu|tanh", "activation (default: relu for an MLP, none for a linear layer)", RGT_OPTION_WORD, OP, AT(act), RGT_ACT_NONE, 0, NULL},
-  {"--bias", "b0|b1|b2|b12", "biases: none, of layer 1, of layer 2, of both (default: all the op can have)", RGT_OPTION_WORD, OP, AT(bias), 0, 0, NULL},
-  {"--layout", "nk|kn", "weights as [groups, out, in] or [groups, in, out] (default: nk)", RGT_OPTION_WORD, OP, AT(layout), RGT_NK, 0, NULL},
-  {"--index-type", "i32|i64", "type of the index (default: i64)", RGT_OPTION_WORD, OP, AT(index_type), RGT_I32, 0, NULL},
-  {"--op", "TEXT", "all of the above as one text, such as mlp:10-20-5:g3:f32:relu:b12:nk:i64", RGT_OPTION_TEXT, OP, AT(op), 1, RGT_OP_TEXT_MAX - 1, NULL},
+  {"--in", "N", "features of x", RGT_OPTION_INTEGER, OPS, AT(n_in), 1, RGT_DIM_MAX, "The op"},
+  {"--hidden", "N", "features between the two layers of an MLP; without it: one linear layer", RGT_OPTION_INTEGER, OPS, AT(n_hidden), 1, RGT_DIM_MAX, NULL},
+  {"--out", "N", "features of y (default with --hidden: as --in)", RGT_OPTION_INTEGER, OPS, AT(n_out), 1, RGT_DIM_MAX, NULL},
+  {"--groups", "N", "groups, each with its own weights", RGT_OPTION_INTEGER, OPS, AT(groups), 1, RGT_COUNT_MAX, NULL},
+  {"--dtype", "f32|f16|bf16", "storage type of x, weights, biases and y (default: f32)", RGT_OPTION_WORD, OPS, AT(dtype), RGT_F32, 0, NULL},
+  {"--act", "none|relu|gelu|gelu_tanh|silu|tanh", "activation (default: relu for an MLP, none for a linear layer)", RGT_OPTION_WORD, OPS, AT(act), RGT_ACT_NONE, 0, NULL},
+  {"--bias", "b0|b1|b2|b12", "biases: none, of layer 1, of layer 2, of both (default: all the op can have)", RGT_OPTION_WORD, OPS, AT(bias), 0, 0, NULL},
+  {"--layout", "nk|kn", "weights as [groups, out, in] or [groups, in, out] (default: nk)", RGT_OPTION_WORD, OPS, AT(layout), RGT_NK, 0, NULL},
+  {"--index-type", "i32|i64", "type of the index (default: i64)", RGT_OPTION_WORD, OPS, AT(index_type), RGT_I32, 0, NULL},
+  {"--op", "TEXT", "all of the above as one text, such as mlp:10-20-5:g3:f32:relu:b12:nk:i64", RGT_OPTION_TEXT, OPS, AT(op), 1, RGT_OP_TEXT_MAX - 1, NULL},
 
   {"--rows", "LIST", "row counts, separated by commas (default: 8,64,512,4096,32768)", RGT_OPTION_LIST, BIT(TUNE), AT(row_list), 1, RGT_COUNT_MAX, "The calls"},
-  {"--rows", "N", "rows of the call", RGT_OPTION_INTEGER, BIT(SHOW) | BIT(WHY), AT(rows), 1, RGT_COUNT_MAX, "The calls"},
+  {"--rows", "N", "rows of the call", RGT_OPTION_INTEGER, BIT(SHOW) | BIT(WHY) | BIT(DB), AT(rows), 1, RGT_COUNT_MAX, "The calls"},
   {"--skew", "uniform|zipf|one", "how rows spread over groups: alike, exponent 1.1, all in one (default when tuning: uniform)", RGT_OPTION_WORD, LOOKUP | BIT(RUN), AT(skew), RGT_SKEW_UNIFORM, 0, NULL},
   {"--index", "FILE.npy", "a real index to tune with, in place of --rows and --skew", RGT_OPTION_TEXT, BIT(TUNE), AT(index), 1, TEXT_MAX, NULL},
   {"--weights", "stacked|pointers", "one array of weights, or a pointer for each group (default: stacked)", RGT_OPTION_WORD, LOOKUP | BIT(COMPILE), AT(weights), RGT_STACKED, 0, NULL},
@@ -60,7 +61,10 @@ const rgt__option rgt__option_table[] = {
   {"--case", "DIR", "a folder of problem.txt and x, index, w1, b1, w2, b2, y as .npy; --dtype rounds its f32 arrays", RGT_OPTION_TEXT, DATA, AT(case_dir), 1, TEXT_MAX, NULL},
   {"--y", "OUT.npy", "where y goes: [rows, out]; bf16 as <u2", RGT_OPTION_TEXT, BIT(RUN), AT(y), 1, TEXT_MAX, NULL},
 
-  {"--variant", "TEXT", "this variant: family:param=value,param=value", RGT_OPTION_TEXT, DATA | BIT(COMPILE) | BIT(SHOW), AT(variant), 1, RGT_VARIANT_TEXT_MAX - 1, "Variants"},
+  {"--variant", "TEXT", "this variant: family:param=value,param=value", RGT_OPTION_TEXT, DATA | BIT(COMPILE) | BIT(SHOW) | BIT(DB), AT(variant), 1, RGT_VARIANT_TEXT_MAX - 1, "Variants"},
+  {"--reason", "TEXT", "why it is pinned or banned: one line to remember", RGT_OPTION_TEXT, BIT(DB), AT(reason), 1, 1000, NULL},
+  {"--list", NULL, "db pin, db ban: what is pinned or banned", RGT_OPTION_FLAG, BIT(DB), AT(list), 0, 0, NULL},
+  {"--remove", NULL, "db pin, db ban: take it back", RGT_OPTION_FLAG, BIT(DB), AT(remove), 0, 0, NULL},
   {"--sample", "N", "so many variants, drawn from all", RGT_OPTION_INTEGER, SOME, AT(sample), 1, 2147483647, NULL},
   {"--seed", "S", "of the draw and of the data (default: 0)", RGT_OPTION_INTEGER, SOME, AT(seed), 0, INT64_MAX, NULL},
   {"--target", "TARGET", "what to compile for: cpu, or an architecture such as sm_90", RGT_OPTION_TEXT, BIT(COMPILE) | BIT(SHOW), AT(target), 1, 32, NULL},
@@ -78,10 +82,10 @@ const rgt__option rgt__option_table[] = {
   {"--exhaustive", NULL, "try every variant of a large space, not a fifth", RGT_OPTION_FLAG, BIT(TUNE), AT(exhaustive), 0, 0, NULL},
   {"--quiet", NULL, "print results only", RGT_OPTION_FLAG, BIT(TUNE), AT(quiet), 0, 0, NULL},
 
-  {"--device", "auto|cpu|cuda[:N]", "where it runs (default: auto)", RGT_OPTION_DEVICE, OP & ~BIT(COMPILE), AT(device), 0, 0, "General"},
+  {"--device", "auto|cpu|cuda[:N]", "where it runs (default: auto)", RGT_OPTION_DEVICE, OPS & ~BIT(COMPILE), AT(device), 0, 0, "General"},
   {"--threads", "N", "CPU threads a call may use (default: all allowed)", RGT_OPTION_INTEGER, OP & ~BIT(COMPILE), AT(threads), 1, 4096, NULL},
   {"--bundle", "DIR", "take code from this bundle where the cache has none (default: RAGTUNE_BUNDLE)", RGT_OPTION_TEXT, BIT(RUN) | BIT(SHOW) | BIT(WHY), AT(bundle), 1, TEXT_MAX, NULL},
-  {"--db", "FILE", "the tuned database (default: RAGTUNE_DB, else the user's data folder)", RGT_OPTION_TEXT, LOOKUP | BIT(RUN) | BIT(COMPILE) | BIT(DB) | BIT(ENV), AT(db), 1, TEXT_MAX, NULL},
+  {"--db", "FILE", "the tuned database (default: RAGTUNE_DB, else the user's data folder)", RGT_OPTION_TEXT, LOOKUP | BIT(RUN) | BIT(COMPILE) | BIT(ENV), AT(db), 1, TEXT_MAX, NULL},
   {"--json", NULL, "print one JSON object", RGT_OPTION_FLAG, ALL, AT(json), 0, 0, NULL},
   {"--help", NULL, "print this", RGT_OPTION_FLAG, ALL, AT(help), 0, 0, NULL},
 };

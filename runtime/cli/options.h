@@ -37,9 +37,9 @@ typedef struct rgt__options {
   int skew, weights, order, policy, emit;
   int64_t align, threads, sample, seed;
   double max_error, budget;
-  int batch_invariant, force, exhaustive, quiet, json, dry_run;
+  int batch_invariant, force, exhaustive, quiet, json, list, remove, dry_run;
   const char *device, *index, *x, *w1, *b1, *w2, *b2, *y, *case_dir;
-  const char *variant, *target, *output, *bundle, *space, *config, *shard, *db;
+  const char *variant, *reason, *target, *output, *bundle, *space, *config, *shard, *db;
   const char **words; /* what stands without an option: the action of `db` and its files */
   int n_words;
 } rgt__options;
