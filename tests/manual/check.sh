@@ -101,7 +101,7 @@ if command -v fish >/dev/null; then
   say $? manual_fish_is_fish
   complete_fish() { fish --no-config -c 'source $argv[1]; complete -C $argv[2]' "$manual/ragtune.fish" "$1" | cut -f1 | sort | tr '\n' ' '; }
   [ "$(complete_fish 'ragtune run --dtype ')" = 'bf16 f16 f32 ' ] && [ "$(complete_fish 'ragtune ver')" = 'verify ' ] &&
-    [ "$(complete_fish 'ragtune db ')" = 'check export gc import list merge misses rebuild ' ] && [ "$(complete_fish 'ragtune compile --targ')" = '--target ' ]
+    [ "$(complete_fish 'ragtune db ')" = 'ban check export gc import list merge misses pin rebuild ' ] && [ "$(complete_fish 'ragtune compile --targ')" = '--target ' ]
   say $? manual_fish_completes
 else
   skip manual_fish_is_fish 'fish is not installed'
