@@ -188,7 +188,7 @@ static void forged_winners_are_never_taken(void **state) {
   front_ok(&f, rgt_op_prepare(op, 8, RGT_PREPARE_WAIT));
   front_ok(&f, rgt_op_run(op, &p.args, NULL));
   problem_check(&p);
-  rgt_why_info why;
+  rgt_why_info why = {.struct_size = sizeof why};
   front_ok(&f, rgt_why(op, 8, &why));
   assert_string_equal(why.variant, r.winner); /* what was measured here */
   problem_free(&p);

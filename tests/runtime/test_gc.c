@@ -354,7 +354,7 @@ static void winners_are_kept(void **state) {
   op = front_op(&f, FRONT_LINEAR);
   front_ok(&f, rgt_op_prepare(op, 8, RGT_PREPARE_WAIT));
   assert_int_equal(front_compiles(&f), 0); /* the winner's code is still there */
-  rgt_why_info why;
+  rgt_why_info why = {.struct_size = sizeof why};
   front_ok(&f, rgt_why(op, 8, &why));
   assert_string_equal(why.variant, r.winner);
   unlink(f.db);
