@@ -15,12 +15,13 @@ DEV i64 ballot_clamp(i64 v, i64 low, i64 high) {
   return v < low ? low : v > high ? high : v;
 }
 
-/* The rows that may lie in the bucket. Of offsets, those between the group's own two; which are its rows, group_of says. */
+/* The rows that may lie in the bucket. Of offsets, those between the group's own two; which are its rows, group_of says. A call
+ * without rows has no offsets. */
 DEV void ballot_range(const rgt_kargs &k, i64 bucket, i64 &from, i64 &to) {
   from = 0;
   to = k.rows;
   if constexpr (ORDER == ORDER_OFFSETS)
-    if (bucket < k.groups) {
+    if (bucket < k.groups && k.rows > 0) {
       from = ballot_clamp(index_value(k, bucket), 0, k.rows);
       to = ballot_clamp(index_value(k, bucket + 1), from, k.rows);
     }
