@@ -60,6 +60,20 @@ static void fill_strides(const rgt_op_desc *op, rgt_kargs *k) {
   k->x_div = 1;
 }
 
+/* The index, or the offsets that say the same. */
+static rgt_status put_index(rgt__device *d, rgt__bench_data *b, size_t rows, size_t element, rgt__error *err) {
+  const rgt__problem *p = &b->problem;
+  size_t bytes = ((size_t)p->op.groups + 1) * element;
+  if (p->order != RGT_ORDER_OFFSETS) return put(d, b, p->index, rows * element, &b->k.index, err);
+  if (!b->placed) return put(d, b, NULL, bytes, &b->k.index, err);
+  void *offsets = rgt__alloc(bytes);
+  if (!offsets) return rgt__error_nomem(err, bytes);
+  rgt__problem_offsets(p, offsets);
+  rgt_status status = put(d, b, offsets, bytes, &b->k.index, err);
+  rgt__free(offsets);
+  return status;
+}
+
 static rgt_status fill(rgt__device *d, const rgt__worker_task *task, rgt__bench_data *b, rgt__error *err) {
   const rgt_op_desc *op = &b->problem.op;
   rgt_kargs *k = &b->k;
@@ -70,11 +84,12 @@ static rgt_status fill(rgt__device *d, const rgt__worker_task *task, rgt__bench_
   const void *errors = NULL, *y = NULL;
   static const rgt_int64 no_errors[2] = {0, INT64_MAX};
   fill_strides(op, k);
+  k->order = p->order;
   k->rows = p->rows;
   k->groups = op->groups;
   k->flags = pointers ? (p->b1 ? RGT_KARGS_B1_POINTERS : 0) | (p->b2 ? RGT_KARGS_B2_POINTERS : 0) : 0;
   rgt_status status = put(d, b, p->x, rows * (size_t)op->n_in * elem, &k->x, err);
-  if (status == RGT_OK) status = put(d, b, p->index, rows * index_elem, &k->index, err);
+  if (status == RGT_OK) status = put_index(d, b, rows, index_elem, err);
   if (status == RGT_OK) status = put(d, b, NULL, rows * (size_t)op->n_out * elem, &y, err);
   if (status == RGT_OK) status = put(d, b, no_errors, sizeof no_errors, &errors, err);
   if (status == RGT_OK) status = put_groups(d, b, p->w1, op->n_in * mid, pointers, &k->w1, err);
@@ -95,6 +110,7 @@ rgt_status rgt__bench_data_open(rgt__device *d, const rgt__worker_task *task, rg
                             .rows = task->rows,
                             .skew = task->skew,
                             .form = task->form,
+                            .order = task->order,
                             .seed = task->seed,
                             .index = task->index};
   rgt_status status = rgt__problem_make(&task->op, &o, &b.problem, err);

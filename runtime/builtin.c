@@ -35,6 +35,7 @@ void rgt__builtin_run(const rgt_op_desc *op, rgt_weight_form form, const char *c
       .layout_kn = op->layout == RGT_KN,
       .index_bits = op->index_type == RGT_I64 ? 64 : 32,
       .pointers = form == RGT_POINTERS,
+      .order = (int)k->order,
       .bias1 = (op->bias & RGT_BIAS_1) != 0,
       .bias2 = (op->bias & RGT_BIAS_2) != 0,
       .k = k,

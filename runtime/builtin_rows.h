@@ -7,7 +7,7 @@
 /* What rgt__builtin_run is given, as plain numbers: what the generator makes constants of. */
 typedef struct rgt__builtin_call {
   int64_t n_in, n_hidden, n_out;
-  int mlp, act, layout_kn, index_bits, pointers; /* act: rgt_act; pointers: the weights' form */
+  int mlp, act, layout_kn, index_bits, pointers, order; /* act: rgt_act; pointers: the weights' form; order: rgt_order */
   int bias1, bias2;
   const rgt_kargs *k;
   float *hidden; /* n_hidden floats */

@@ -89,7 +89,7 @@ struct rgt_op {
   rgt_op *next;
   rgt_op_desc desc;
   rgt_op_options options;
-  int uses_pointers;
+  int uses_pointers, comes_by_offsets;
   int elem_shift, index_shift; /* bytes of an element and of an index, as powers of two */
   int64_t packed_w1_ld, packed_w1_stride, packed_w2_ld, packed_w2_stride; /* what 0 stands for in rgt_layer */
   struct rgt__wishes *wishes; /* pins and bans: wishes.h; NULL until they are asked for */

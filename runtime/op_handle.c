@@ -17,9 +17,6 @@ static rgt_status check_options(rgt_ctx *ctx, const rgt_op_desc *desc, rgt_op_op
     return rgt__error_set(err, RGT_EINVAL, "weight_form is %d; it can be stacked or pointers", (int)o->weight_form);
   if ((unsigned)o->order > RGT_ORDER_OFFSETS)
     return rgt__error_set(err, RGT_EINVAL, "order is %d; it can be raw, sorted or offsets", (int)o->order);
-  if (o->order != RGT_ORDER_RAW)
-    return rgt__error_set(err, RGT_EUNSUPPORTED, "order %s is not in this version; use raw (a sorted index is a raw index too)",
-                          rgt__op_order_word(o->order));
   if (o->align_bytes == 0) o->align_bytes = elem;
   if (o->align_bytes < elem || o->align_bytes > 16 || (o->align_bytes & (o->align_bytes - 1)))
     return rgt__error_set(err, RGT_EINVAL, "align_bytes is %d; it can be a power of two from %d to 16", o->align_bytes, elem);
@@ -59,6 +56,7 @@ rgt_status rgt_op_new(rgt_ctx *ctx, const rgt_op_desc *desc, const rgt_op_option
   op->desc = *desc;
   op->options = o;
   op->uses_pointers = o.weight_form == RGT_POINTERS;
+  op->comes_by_offsets = o.order == RGT_ORDER_OFFSETS;
   op->elem_shift = desc->dtype == RGT_F32 ? 2 : 1;
   op->index_shift = desc->index_type == RGT_I64 ? 3 : 2;
   fill_packed(op);

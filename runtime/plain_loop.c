@@ -36,9 +36,20 @@ static const float *offset(const void *base, int64_t elems) {
   return base ? (const float *)base + elems : NULL;
 }
 
+static int64_t value(const rgt_op_desc *op, const rgt_kargs *k, int64_t i) { /* of the index, or the offsets */
+  return op->index_type == RGT_I64 ? ((const int64_t *)k->index)[i] : ((const int32_t *)k->index)[i];
+}
+
+/* From the group of the row before on; groups where row r is masked. */
+static int64_t group_of_offsets(const rgt_op_desc *op, const rgt_kargs *k, int64_t r, int64_t g) {
+  while (g < k->groups && value(op, k, g + 1) <= r) g++;
+  return g;
+}
+
 void rgt__plain_loop(const rgt_op_desc *op, const rgt_kargs *k, float *hidden) {
+  int64_t at = 0;
   for (int64_t r = 0; r < k->rows; r++) {
-    int64_t g = op->index_type == RGT_I64 ? ((const int64_t *)k->index)[r] : ((const int32_t *)k->index)[r];
+    int64_t g = k->order == RGT_ORDER_OFFSETS ? (at = group_of_offsets(op, k, r, at)) : value(op, k, r);
     float *y = (float *)k->y + r * k->ld_y;
     if (g < 0 || g >= k->groups) {
       for (int64_t o = 0; o < op->n_out; o++) y[o] = 0;

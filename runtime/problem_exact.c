@@ -122,9 +122,8 @@ static void store(const rgt__problem *p, void *array, int64_t i, int64_t quarter
 
 static void fill_x(rgt__problem *p, const rgt__problem_exact *e, rgt__random *r) {
   int64_t n = p->op.n_in, next = 0;
-  for (int64_t row = 0; row < p->rows; row++) {
-    int64_t g = rgt__problem_index_at(p, row);
-    if (g < 0 || g >= p->op.groups) continue;
+  for (int64_t row = 0; row < rgt__problem_x_rows(p); row++) {
+    if (!rgt__problem_x_row_is_used(p, row)) continue;
     if (!e->pairs) store(p, p->x, row, sign(r) * between(r, 1, e->x_max));
     for (int64_t i = 0; i < e->pairs; i++) {
       int64_t k = next, partner = (k + n / 2) % n, a = sign(r) * between(r, 1, e->x_max);

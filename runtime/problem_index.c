@@ -106,6 +106,50 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+/* Where a row stands by its index: groups in rising order, then what is no group. */
+static int64_t rank_of(int64_t g, int64_t groups) {
+  return g >= 0 && g < groups ? g : groups;
+}
+
+void rgt__problem_offsets(const rgt__problem *p, void *offsets) {
+  int64_t row = 0;
+  for (int64_t g = 0; g <= p->op.groups; g++) {
+    while (row < p->rows && rank_of(rgt__problem_index_at(p, row), p->op.groups) < g) row++;
+    if (p->op.index_type == RGT_I64) {
+      ((int64_t *)offsets)[g] = row;
+    } else {
+      ((int32_t *)offsets)[g] = (int32_t)row;
+    }
+  }
+}
+
+int64_t rgt__problem_index_unsorted(const rgt__problem *p) {
+  for (int64_t row = 1; row < p->rows; row++) {
+    if (rank_of(rgt__problem_index_at(p, row - 1), p->op.groups) > rank_of(rgt__problem_index_at(p, row), p->op.groups))
+      return row;
+  }
+  return -1;
+}
+
+/* As unsigned numbers those below 0 come last, -1 behind all. */
+static int compare_i64(const void *a, const void *b) {
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static int compare_i32(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return (x > y) - (x < y);
+}
+
+void rgt__problem_index_sort(rgt__problem *p) {
+  int wide = p->op.index_type == RGT_I64;
+  for (int64_t row = 0; p->order == RGT_ORDER_OFFSETS && row < p->rows; row++) {
+    if (rank_of(rgt__problem_index_at(p, row), p->op.groups) == p->op.groups) rgt__problem_index_set(p, row, -1);
+  }
+  qsort(p->index, (size_t)p->rows, wide ? 8 : 4, wide ? compare_i64 : compare_i32);
+}
+
 /* Sorted, equal groups stand together: memory by rows, whatever the number of groups. No memory: unknown. */
 rgt_skew rgt__problem_skew_of(const void *index, rgt_index_type type, int64_t rows, int64_t groups) {
   int64_t live = 0, largest = 0, run = 0;

@@ -9,12 +9,17 @@
 int64_t rgt__problem_layer_in(const rgt_op_desc *op, int layer);
 int64_t rgt__problem_layer_out(const rgt_op_desc *op, int layer);
 int rgt__problem_has_bias(const rgt_op_desc *op, int layer);
+int rgt__problem_x_row_is_used(const rgt__problem *p, int64_t x_row); /* by a row with a group */
 
 /* rgt__problem_index_make -- fills index (rows entries): exactly n_masked rows are -1; the rest by skew over [first, first +
  * n). */
 rgt_status rgt__problem_index_make(rgt__problem *p, rgt_skew skew, int64_t n_masked, int64_t first, int64_t n, rgt__random *r,
                                    rgt__error *err);
 void rgt__problem_index_set(rgt__problem *p, int64_t row, int64_t group);
+/* rgt__problem_index_sort -- groups rising, rows without one last; for offsets all of these are masked. */
+void rgt__problem_index_sort(rgt__problem *p);
+/* rgt__problem_index_unsorted -- the first row that is out of that order, -1 if none is. */
+int64_t rgt__problem_index_unsorted(const rgt__problem *p);
 
 /* rgt__problem_exact -- the whole numbers that the exact pass draws from: see problem_exact.c, where they are derived.
  * Every value is one of them times 1/4. */

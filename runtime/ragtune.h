@@ -107,7 +107,24 @@ typedef struct rgt_op_desc {
 
 typedef enum rgt_skew { RGT_SKEW_UNKNOWN, RGT_SKEW_UNIFORM, RGT_SKEW_ZIPF, RGT_SKEW_ONE } rgt_skew;
 typedef enum rgt_weight_form { RGT_STACKED, RGT_POINTERS } rgt_weight_form;
+
+/* rgt_order -- how the rows of a call come, and what says which group each is of. A promise of the op's, for variants that do
+ * less where it holds.
+ *   RGT_ORDER_RAW      in any order, by index
+ *   RGT_ORDER_SORTED   by index, groups rising; masked rows, and any with an index out of range, come last. Not checked:
+ *                      where index is not so, what y holds is not said, but nothing outside the arrays is read or written
+ *   RGT_ORDER_OFFSETS  by offsets, groups + 1 numbers of the op's index type: group g has rows offsets[g] to
+ *                      offsets[g + 1] - 1, and rows from offsets[groups] on are masked. They begin with 0, never fall, and
+ *                      end at rows or before. The CPU device checks that: RGT_EINVAL names the first that is wrong, and y
+ *                      is untouched. CUDA does not: what y holds is not said then, but nothing outside the arrays is read
+ *                      or written (any group may be taken, so no pointer to weights may be NULL); rows that are found to be
+ *                      of no group are 0 and counted, as rgt_sync tells */
 typedef enum rgt_order { RGT_ORDER_RAW, RGT_ORDER_SORTED, RGT_ORDER_OFFSETS } rgt_order;
+
+/* rgt_y_mode -- what becomes of y.
+ *   RGT_Y_SET  y[r] is the op's; masked rows and rows with an index out of range are 0
+ *   RGT_Y_ADD  y[r] = round( y[r] + the op's f32 value ): one f32 addition, then the rounding to storage. Masked rows and rows
+ *              with an index out of range stay as they are */
 typedef enum rgt_y_mode { RGT_Y_SET, RGT_Y_ADD } rgt_y_mode;
 typedef enum rgt_policy { RGT_POLICY_WARM, RGT_POLICY_COLD, RGT_POLICY_GRAPH } rgt_policy;
 
@@ -182,14 +199,14 @@ typedef struct rgt_op_options {
   size_t struct_size;
   rgt_skew skew; /* declared class of the group sizes; a call may not look */
   rgt_weight_form weight_form;
-  int align_bytes; /* promise: divides every base address and stride in bytes; 0: the element's size; up to 16 */
-  rgt_order order;
+  int align_bytes;     /* promise: divides every base address and stride in bytes; 0: the element's size; up to 16 */
+  rgt_order order;     /* of every call's rows */
   double max_error;    /* admits p1, p2, u_h, alpha, beta up to this; 0: the default admission of the dtype */
   int batch_invariant; /* all row counts in one numeric class */
 } rgt_op_options;
 
 /* rgt_op_new -- a handle for one op on the context's device. options may be NULL.
- * Returns RGT_OK, RGT_EINVAL, RGT_EUNSUPPORTED (the device cannot do this dtype or order yet), RGT_ENOMEM.
+ * Returns RGT_OK, RGT_EINVAL, RGT_EUNSUPPORTED (the device cannot do this dtype yet), RGT_ENOMEM.
  * Memory: free with rgt_op_free before rgt_close, or let rgt_close do it; on CUDA when its calls are over (rgt_sync), and so
  * are the graphs that captured them. */
 RGT_API rgt_status rgt_op_new(rgt_ctx *ctx, const rgt_op_desc *desc, const rgt_op_options *options, rgt_op **op);
@@ -257,21 +274,22 @@ typedef struct rgt_args {
   size_t struct_size;
   int64_t rows;   /* 0 .. max_rows; 0 launches nothing and every pointer may be NULL */
   int64_t groups; /* groups of this call's weights; 0: the op's (or those of `weights`) */
-  const void *x;  /* [rows, n_in], row-major */
+  const void *x;  /* [rows, n_in], row-major; with x_div [ceil(rows / x_div), n_in] */
   int64_t ld_x;
-  const void *index; /* [rows], of the op's index type, unsorted; -1 masks a row: its y is 0 */
+  const void *index; /* [rows], of the op's index type, in the op's order; -1 masks a row. Not looked at with offsets */
   void *y;           /* [rows, n_out], row-major, columns past n_out untouched; overlaps no input */
   int64_t ld_y;
   rgt_layer layer1, layer2; /* used where weights is NULL */
   const rgt_weights *weights;
-  rgt_order order;       /* must equal the op's */
-  int64_t x_div;         /* row r reads x[r / x_div]; 0 or 1 for now */
-  rgt_y_mode y_mode;     /* RGT_Y_SET for now */
+  rgt_order order;     /* must equal the op's */
+  const void *offsets; /* [groups + 1], of the op's index type, with RGT_ORDER_OFFSETS; else NULL */
+  int64_t x_div;       /* row r reads x[r / x_div]: so many rows share one x; 0 is 1, up to 2^31-1 */
+  rgt_y_mode y_mode;
   rgt_layer layer3;      /* reserved for the gated MLP: all zero */
   const void *row_scale; /* reserved: NULL */
 } rgt_args;
 
-/* rgt_op_run -- y = op(x, index, weights).
+/* rgt_op_run -- y = op(x, index, weights), or y += that.
  * stream: a CUstream (or cudaStream_t) of the context that rgt_open found, NULL for the default stream; NULL on the CPU device.
  * The CPU device returns when y is complete. CUDA queues the call and waits for nothing: it can be captured into a graph, which
  * must not outlive the op, and what args points to must stay until the stream has come past the call.
@@ -279,7 +297,8 @@ typedef struct rgt_args {
  * rgt_sync); RGT_EINVAL (on CUDA also: an array of the op's first call is the host's alone); RGT_ESIZE (rows > max_rows of
  * prepare); RGT_ENOTREADY (CUDA before prepare); RGT_EUNSUPPORTED (nothing that was prepared is valid for so many rows and
  * groups); RGT_ECRASH (CUDA: this or an earlier kernel went wrong). Before prepare the CPU device uses its built-in kernel and
- * may allocate. Masked rows give exactly 0 whatever x holds. y[r] depends on x[r], index[r] and that group's weights only.
+ * may allocate. Masked rows give exactly 0 (RGT_Y_ADD: stay as they are) whatever x holds. y[r] depends on x[r], index[r] and
+ * that group's weights only.
  * Threads: calls on one op one after the other, from its context's thread; on CUDA in one stream, or ordered by events. */
 RGT_API rgt_status rgt_op_run(rgt_op *op, const rgt_args *args, void *stream);
 
@@ -328,7 +347,8 @@ typedef struct rgt_tune_options {
   const int64_t *rows; /* row counts, rounded up to powers of two; NULL: 8, 64, 512, 4096, 32768 */
   int n_rows;
   rgt_skew skew;     /* tuned with; RGT_SKEW_UNKNOWN: uniform */
-  const void *index; /* or a real index of the op's type; its class becomes the skew; needs n_rows <= 1 (rows = n_index) */
+  const void *index; /* or a real index of the op's type, in any order; its class becomes the skew; needs n_rows <= 1 (rows =
+                        n_index) */
   int64_t n_index;
   double budget_s; /* 0: 60 */
   rgt_policy policy;
@@ -508,7 +528,8 @@ typedef struct rgt_bundle_options {
 RGT_API rgt_status rgt_compile_bundle(rgt_op *op, const rgt_bundle_options *options, const char *folder);
 
 /* rgt_case -- one problem with its data, for rgt_verify. Arrays are the op's storage type, packed, stacked, in the op's layout.
- * y64 may be NULL; where given, [rows, n_out], it is compared too: within the bound, and bit for bit as round(y64) if `exact`.
+ * index is [rows] whatever the op's order is, and must be in that order (else RGT_EINVAL); offsets are made from it. y64 may be
+ * NULL; where given, [rows, n_out], it is compared too: within the bound, and bit for bit as round(y64) if `exact`.
  */
 typedef struct rgt_case {
   size_t struct_size;

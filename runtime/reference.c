@@ -190,9 +190,9 @@ int64_t rgt__reference_scratch(const rgt_op_desc *op) {
 
 /* x of the row as doubles; for sparse problems the positions of its non-zeros. */
 static void load_x(const rgt__problem *p, int64_t row, double *x, int64_t *ks, layer *l) {
-  int64_t n = p->op.n_in, n_ks = 0;
+  int64_t n = p->op.n_in, n_ks = 0, first = row / p->x_div * n;
   for (int64_t k = 0; k < n; k++) {
-    x[k] = rgt__number_load(p->op.dtype, p->x, row * n + k);
+    x[k] = rgt__number_load(p->op.dtype, p->x, first + k);
     if (p->sparse_x && x[k] != 0) ks[n_ks++] = k;
   }
   l->in = x;

@@ -36,17 +36,20 @@ static rgt_status check_reach(rgt_op *op, const rgt_args *a) {
   return RGT_OK;
 }
 
-/* Which of the reserved fields is set, and to what. */
-static rgt_status unsupported(rgt_op *op, const rgt_args *a) {
+/* What of a call's form is wrong: how rows come and go, and the reserved fields. */
+static rgt_status wrong_form(rgt_op *op, const rgt_args *a) {
   rgt__error *err = &op->ctx->error;
-  if ((a->x_div | 1) != 1)
-    return rgt__error_set(err, RGT_EUNSUPPORTED, "x_div is %lld; this version takes 0 or 1", (long long)a->x_div);
-  if (a->y_mode != RGT_Y_SET)
-    return rgt__error_set(err, RGT_EUNSUPPORTED, "y_mode is %d; this version takes %d (RGT_Y_SET)", (int)a->y_mode,
-                          (int)RGT_Y_SET);
+  if (a->x_div < 0 || a->x_div > RGT_COUNT_MAX)
+    return bad(op, "x_div", a->x_div, "0 or 1 (every row has its own x) to 2147483647");
+  if ((unsigned)a->y_mode > RGT_Y_ADD)
+    return rgt__error_set(err, RGT_EINVAL, "y_mode is %d; it can be %d (RGT_Y_SET) or %d (RGT_Y_ADD)", (int)a->y_mode,
+                          (int)RGT_Y_SET, (int)RGT_Y_ADD);
   if (a->order != op->options.order)
-    return rgt__error_set(err, RGT_EUNSUPPORTED, "order is %d; the op was made with %d (%s)", (int)a->order,
-                          (int)op->options.order, rgt__op_order_word(op->options.order));
+    return rgt__error_set(err, RGT_EINVAL, "order is %d; the op was made with %d (%s)", (int)a->order, (int)op->options.order,
+                          rgt__op_order_word(op->options.order));
+  if (a->offsets && a->order != RGT_ORDER_OFFSETS)
+    return rgt__error_set(err, RGT_EINVAL, "offsets is %p and the op's order %s; it can be NULL, or the op made with offsets",
+                          a->offsets, rgt__op_order_word(a->order));
   if (a->row_scale) return rgt__error_set(err, RGT_EUNSUPPORTED, "row_scale is %p; this version takes NULL", a->row_scale);
   const rgt_layer *l = &a->layer3;
   return rgt__error_set(err, RGT_EUNSUPPORTED, "layer3.%s is set; this version takes all of layer3 zero",
@@ -54,6 +57,11 @@ static rgt_status unsupported(rgt_op *op, const rgt_args *a) {
                         : l->w_ptrs ? "w_ptrs"
                         : l->b      ? "b"
                                     : "b_ptrs");
+}
+
+/* What says which group a row is of. */
+static const void *rows_come_by(const rgt_op *op, const rgt_args *a) {
+  return op->comes_by_offsets ? a->offsets : a->index;
 }
 
 static rgt_status check_args(rgt_op *op, const rgt_args *a) {
@@ -65,17 +73,19 @@ static rgt_status check_args(rgt_op *op, const rgt_args *a) {
   if (a->rows < 0 || a->rows > RGT_COUNT_MAX) return bad(op, "rows", a->rows, "0 to 2147483647");
   if (a->rows == 0) return RGT_OK;
   if (a->groups < 0 || a->groups > RGT_COUNT_MAX) return bad(op, "groups", a->groups, "0 (the op's) to 2147483647");
-  if (!a->x || !a->index || !a->y)
+  if (!a->x || !rows_come_by(op, a) || !a->y)
     return rgt__error_set(&op->ctx->error, RGT_EINVAL, "%s is NULL with %lld rows",
-                          !a->x       ? "x"
-                          : !a->index ? "index"
-                                      : "y",
+                          !a->x                  ? "x"
+                          : rows_come_by(op, a)  ? "y"
+                          : op->comes_by_offsets ? "offsets"
+                                                 : "index",
                           (long long)a->rows);
   if (a->ld_x != 0 && a->ld_x < d->n_in) return bad(op, "ld_x", a->ld_x, "0 (packed), or n_in and more");
   if (a->ld_y != 0 && a->ld_y < d->n_out) return bad(op, "ld_y", a->ld_y, "0 (packed), or n_out and more");
-  if ((a->x_div | 1) != 1 || a->y_mode != RGT_Y_SET || a->order != op->options.order || a->row_scale || a->layer3.w ||
-      a->layer3.w_ptrs || a->layer3.b || a->layer3.b_ptrs)
-    return unsupported(op, a);
+  if ((uint64_t)a->x_div > RGT_COUNT_MAX || (unsigned)a->y_mode > RGT_Y_ADD || a->order != op->options.order ||
+      (a->offsets && !op->comes_by_offsets) || a->row_scale || a->layer3.w || a->layer3.w_ptrs || a->layer3.b ||
+      a->layer3.b_ptrs)
+    return wrong_form(op, a);
   if (a->weights && a->weights->op != op)
     return rgt__error_set(&op->ctx->error, RGT_EINVAL,
                           "weights belong to another op; make them with rgt_weights_new(this op, ...)");
@@ -96,13 +106,15 @@ static void fill_kargs(const rgt_op *op, const rgt_args *a, rgt_kargs *k) {
   int64_t mid = d->kind == RGT_MLP ? d->n_hidden : d->n_out;
   memset(k, 0, sizeof *k);
   k->x = a->x;
-  k->index = a->index;
+  k->index = rows_come_by(op, a);
   k->y = a->y;
   k->rows = a->rows;
   k->groups = a->groups ? a->groups : a->weights ? a->weights->groups : d->groups;
   k->ld_x = packed(a->ld_x, d->n_in);
   k->ld_y = packed(a->ld_y, d->n_out);
-  k->x_div = 1;
+  k->x_div = a->x_div ? a->x_div : 1;
+  k->y_mode = a->y_mode;
+  k->order = a->order;
   k->w1 = l1->w ? l1->w : (const void *)l1->w_ptrs;
   k->b1 = l1->b ? l1->b : (const void *)l1->b_ptrs;
   k->ld_w1 = packed(l1->ld_w, op->packed_w1_ld);
@@ -163,6 +175,25 @@ static int64_t index_value(const rgt_op *op, const void *index, int64_t row) {
   return op->desc.index_type == RGT_I64 ? ((const int64_t *)index)[row] : ((const int32_t *)index)[row];
 }
 
+/* On the CPU, where they can be read: one pass, so that no kernel need doubt them. Nothing was written yet. */
+static rgt_status check_offsets(rgt_op *op, const rgt_kargs *k) {
+  const char *right = "0 first, each no less than the one before, and no more than rows";
+  int64_t before = 0;
+  for (int64_t g = 0; g <= k->groups; g++) {
+    int64_t at = index_value(op, k->index, g);
+    if (LIKELY(g == 0 ? at == 0 : at >= before && at <= k->rows)) {
+      before = at;
+      continue;
+    }
+    if (g == 0 || at >= before)
+      return rgt__error_set(&op->ctx->error, RGT_EINVAL, "offsets[%lld] is %lld with %lld rows; offsets can be %s",
+                            (long long)g, (long long)at, (long long)k->rows, right);
+    return rgt__error_set(&op->ctx->error, RGT_EINVAL, "offsets[%lld] is %lld after %lld; offsets can be %s", (long long)g,
+                          (long long)at, (long long)before, right);
+  }
+  return RGT_OK;
+}
+
 /* The counters are the device's; on the CPU they are read at once and cleared for the next call. */
 static rgt_status report_index_errors(rgt_op *op, const rgt_kargs *k) {
   long long n = op->index_errors[0], first = op->index_errors[1];
@@ -182,8 +213,10 @@ static rgt_status check_addresses(rgt_op *op, const rgt_kargs *k) {
   const struct {
     const char *name;
     const void *p;
-  } arrays[] = {{"x", k->x},           {"index", k->index},   {"y", k->y},          {"layer1's w", k->w1},
-                {"layer1's b", k->b1}, {"layer2's w", k->w2}, {"layer2's b", k->b2}};
+  } arrays[] = {{"x", k->x},           {op->comes_by_offsets ? "offsets" : "index", k->index},
+                {"y", k->y},           {"layer1's w", k->w1},
+                {"layer1's b", k->b1}, {"layer2's w", k->w2},
+                {"layer2's b", k->b2}};
   rgt__device *d = op->ctx->device;
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
     if (arrays[i].p && !d->ops->reaches(d, arrays[i].p))
@@ -224,6 +257,7 @@ rgt_status rgt_op_run(rgt_op *op, const rgt_args *args, void *stream) {
   fill_kargs(op, args, &k);
   if (rgt__run_memory_is_suspect(op, &k) && (status = rgt__run_memory_check(op, &k)) != RGT_OK) return status;
   if (!LIKELY(op->addresses_seen) && op->prepared && (status = check_addresses(op, &k)) != RGT_OK) return status;
+  if (op->comes_by_offsets && op->counts_are_read && (status = check_offsets(op, &k)) != RGT_OK) return status;
   rgt__ready *ready = op->prepared ? op->by_bucket[bucket_of(k.rows)] : NULL;
   if (LIKELY(ready)) ready = planned(op, ready, &k);
   if (!LIKELY(ready) && op->keeps_class) return other_bits(op, &k);
@@ -242,6 +276,12 @@ rgt_status rgt_sync(rgt_op *op, void *stream) {
   if (!d->ops->take_counters) return d->ops->sync(d, stream, &op->ctx->error);
   rgt_status status = d->ops->take_counters(d, op->index_errors, counts, stream, &op->ctx->error);
   if (status != RGT_OK || counts[0] == 0) return status;
+  if (op->comes_by_offsets)
+    return rgt__error_set(
+        &op->ctx->error, RGT_EINDEX,
+        "row %lld is before the offset of the group that ends past it, and is the first of %lld such row%s of the "
+        "calls since the last rgt_sync; offsets can be 0 first, each no less than the one before",
+        counts[1], counts[0], counts[0] == 1 ? "" : "s");
   return rgt__error_set(
       &op->ctx->error, RGT_EINDEX,
       "index[%lld] lies outside [-1, groups), and is the first of %lld such row%s of the calls since the last "

@@ -54,8 +54,9 @@ rgt_status rgt__run_memory_check(rgt_op *op, const rgt_kargs *k) {
   int stacked = !op->uses_pointers, b1 = !(k->flags & RGT_KARGS_B1_POINTERS), b2 = !(k->flags & RGT_KARGS_B2_POINTERS);
   const named_array y = {"y", "ld_y", k->y, k->ld_y, k->rows, d->n_out, elem};
   const named_array inputs[] = {
-      {"x", "ld_x", k->x, k->ld_x, k->rows, d->n_in, elem},
-      {"index", "", k->index, 1, k->rows, 1, 1 << op->index_shift},
+      {"x", "ld_x", k->x, k->ld_x, rgt__run_memory_x_rows(k), d->n_in, elem},
+      {op->comes_by_offsets ? "offsets" : "index", "", k->index, 1, op->comes_by_offsets ? k->groups + 1 : k->rows, 1,
+       1 << op->index_shift},
       {"layer1.w", "stride_w of layer1", stacked ? k->w1 : NULL, k->stride_w1, k->groups,
        k->ld_w1 * (op->packed_w1_stride - 1) + op->packed_w1_ld, elem},
       {"layer1.b", "stride_b of layer1", b1 ? k->b1 : NULL, k->stride_b1, k->groups, mid, elem},

@@ -20,6 +20,10 @@ static inline int rgt__run_memory_is_below(const void *a, rgt_int64 step, rgt_in
   return __builtin_mul_overflow((uintptr_t)step, (uintptr_t)n, &elems) || (y - (uintptr_t)a) >> shift < elems;
 }
 
+static inline rgt_int64 rgt__run_memory_x_rows(const rgt_kargs *k) {
+  return __builtin_expect(k->x_div == 1, 1) ? k->rows : (k->rows - 1) / k->x_div + 1;
+}
+
 /* rgt__run_memory_is_suspect -- a few compares for every call: 0 where nothing can be wrong, else the slow check decides.
  * Everything is taken with its padding; an input above y is clear of it, one below it must end before. */
 static inline int rgt__run_memory_is_suspect(const rgt_op *op, const rgt_kargs *k) {
@@ -28,8 +32,8 @@ static inline int rgt__run_memory_is_suspect(const rgt_op *op, const rgt_kargs *
   const void *b1 = k->flags & RGT_KARGS_B1_POINTERS ? NULL : k->b1, *b2 = k->flags & RGT_KARGS_B2_POINTERS ? NULL : k->b2;
   rgt_int64 strides = k->ld_x | k->ld_y | k->ld_w1 | k->ld_w2;
   uintptr_t bits = (uintptr_t)k->x | y;
-  if (rgt__run_memory_is_below(k->x, k->ld_x, k->rows, y, y_end, shift) ||
-      rgt__run_memory_is_below(k->index, 1, k->rows, y, y_end, op->index_shift))
+  if (rgt__run_memory_is_below(k->x, k->ld_x, rgt__run_memory_x_rows(k), y, y_end, shift) ||
+      rgt__run_memory_is_below(k->index, 1, op->comes_by_offsets ? k->groups + 1 : k->rows, y, y_end, op->index_shift))
     return 1;
   if (b1) {
     if (rgt__run_memory_is_below(b1, k->stride_b1, k->groups, y, y_end, shift)) return 1;

@@ -174,6 +174,7 @@ static rgt__worker_task task_of(const rgt__search *s, rgt_skew skew, const void 
   const rgt__search_setup *setup = s->setup;
   return (rgt__worker_task){.op = setup->op->desc,
                             .form = setup->op->options.weight_form,
+                            .order = setup->op->options.order,
                             .rows = index ? setup->options->n_index : s->bucket,
                             .skew = skew,
                             .index = index,

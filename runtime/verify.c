@@ -1,11 +1,12 @@
 /* verify.c -- is a loaded variant right? Both passes of verify.md over problems that are made once for an op.
  *
  * Bound pass: random data, uniform groups, padded layout; then verify_rows.c's calls on the same rows, then the caller's case.
- * Exact pass: zipf groups, in the padded and in the tight layout. A tenth of the rows is masked. The bound pass has three
- * groups or more even where the op has fewer, so that one can be unused and hold NaN: groups never reach generated source. It
- * has fewer than the op where all the weights would take over WEIGHT_BYTES, yet two or more if the op has: a call may use
- * another number of groups than was tuned for. And never over GROUPS_MAX: a program may be valid only where rows are not far
- * fewer than groups, what runs in its place has other bits, and the calls here are of few rows. */
+ * Exact pass: zipf groups, in the padded and in the tight layout, where rows share their x and y is added to. In both passes
+ * two rows in order have the same x, which most calls are given twice all the same. A tenth of the rows is masked. The bound
+ * pass has three groups or more even where the op has fewer, so that one can be unused and hold NaN: groups never reach
+ * generated source. It has fewer than the op where all the weights would take over WEIGHT_BYTES, yet two or more if the op has:
+ * a call may use another number of groups than was tuned for. And never over GROUPS_MAX: a program may be valid only where rows
+ * are not far fewer than groups, what runs in its place has other bits, and the calls here are of few rows. */
 #include "runtime/verify.h"
 
 #include <math.h>
@@ -19,6 +20,7 @@
 #define WEIGHT_BYTES ((int64_t)256 << 20)
 #define GROUPS_MAX 4096
 #define MASKED_SHARE 0.1
+#define X_DIV 2
 #define CASE_NOISE \
   0x1p-20 /* of the f32 bound: far above float64's error, far below anything that a variant could be blamed for */
 
@@ -49,6 +51,8 @@ static rgt_status make_generated(rgt__verify *v, const rgt__verify_plan *plan, r
   rgt__problem_options o = {.kind = RGT_PROBLEM_BOUND, .rows = plan->rows, .skew = RGT_SKEW_UNIFORM, .masked = MASKED_SHARE};
   o.nan_unused = 1;
   o.form = plan->form;
+  o.order = plan->order;
+  o.x_div = X_DIV;
   o.seed = plan->seed;
   if (op.groups > limit) op.groups = twin.groups = limit;
   if (op.groups < 3 && limit >= 3) op.groups = 3;
@@ -87,7 +91,7 @@ static rgt_status check_case(rgt__verify *v, const rgt_case *data, rgt__error *e
 static rgt_status make_case(rgt__verify *v, const rgt__verify_plan *plan, rgt__error *err) {
   rgt__problem problem;
   rgt__numeric nothing = {0};
-  rgt_status status = rgt__problem_from_case(&plan->op, plan->data, plan->form, &problem, err);
+  rgt_status status = rgt__problem_from_case(&plan->op, plan->data, plan->form, plan->order, &problem, err);
   if (status == RGT_OK) status = rgt__verify_set_make(&problem, plan->seed, &v->data, err);
   if (status != RGT_OK) return status;
   v->has_data = 1;
@@ -102,6 +106,8 @@ rgt_status rgt__verify_open(const rgt__verify_plan *plan, rgt__verify **out, rgt
   if (plan->rows < 0 || plan->rows > RGT_COUNT_MAX)
     return rgt__error_set(err, RGT_EINVAL, "verify: rows is %lld: a whole number from 0 to %lld", (long long)plan->rows,
                           (long long)RGT_COUNT_MAX);
+  if ((unsigned)plan->order > RGT_ORDER_OFFSETS)
+    return rgt__error_set(err, RGT_EINVAL, "verify: order is %d: raw, sorted or offsets", (int)plan->order);
   if (plan->align_bytes < 0 || plan->align_bytes > 16 || (plan->align_bytes & (plan->align_bytes - 1)))
     return rgt__error_set(err, RGT_EINVAL, "verify: align_bytes is %d: 0, 1, 2, 4, 8 or 16", plan->align_bytes);
   rgt__verify *v = rgt__alloc_zero(1, sizeof *v);
@@ -128,17 +134,17 @@ void rgt__verify_free(rgt__verify *v) {
 }
 
 /* The whole problem once: y in *y (rgt__free), and whether it is right. */
-static rgt_status whole_call(const rgt__verify_set *s, rgt__verify_data *d, const rgt__callable *c, rgt__verify_mode mode,
-                             const char *pass, unsigned char **y, int *right, rgt__verify_result *result, rgt__error *err) {
+static rgt_status whole_call(const rgt__verify_set *s, rgt__verify_data *d, const rgt__callable *c,
+                             const rgt__verify_call *call, rgt__verify_mode mode, const char *pass, unsigned char **y,
+                             int *right, rgt__verify_result *result, rgt__error *err) {
   const rgt__problem *p = &s->problem;
   size_t bytes = (size_t)p->rows * (size_t)p->op.n_out * rgt__number_bytes(p->op.dtype);
-  rgt__verify_call call = {.rows = p->rows, .nan_row = -1};
   rgt__verify_output out = {.y = *y = rgt__alloc(bytes)};
   if (!*y) return rgt__error_nomem(err, bytes);
-  rgt_status status = rgt__verify_data_run(d, c, &call, &out, err);
+  rgt_status status = rgt__verify_data_run(d, c, call, &out, err);
   if (status == RGT_OK)
-    *right = rgt__verify_check_elements(s, &out, d->layout.fill, mode, pass, result) &&
-             rgt__verify_check_rest(p, &call, &out, result);
+    *right = rgt__verify_check_elements(s, call, &out, d->layout.fill, mode, pass, result) &&
+             rgt__verify_check_rest(p, call, &out, result);
   return status;
 }
 
@@ -151,9 +157,10 @@ static rgt_status generated_bound(rgt__verify *v, const rgt__callable *c, int *r
                                   rgt__error *err) {
   rgt__verify_data data = {0};
   rgt__verify_layout layout = layout_of(v, 1);
+  rgt__verify_call call = {.rows = v->bound.problem.rows, .nan_row = -1};
   unsigned char *y = NULL;
   rgt_status status = rgt__verify_data_open(c->device, &v->bound.problem, &layout, &data, err);
-  if (status == RGT_OK) status = whole_call(&v->bound, &data, c, RGT_VERIFY_BOUND, "bound", &y, right, result, err);
+  if (status == RGT_OK) status = whole_call(&v->bound, &data, c, &call, RGT_VERIFY_BOUND, "bound", &y, right, result, err);
   if (status == RGT_OK && *right) status = rgt__verify_rows(&v->bound, &data, c, v->seed + 4, y, right, result, err);
   rgt__free(y);
   rgt__verify_data_close(&data);
@@ -165,9 +172,10 @@ static rgt_status exact_layout(rgt__verify *v, int padded, const rgt__callable *
   const rgt__verify_set *s = &v->exact;
   rgt__verify_data data = {0};
   rgt__verify_layout layout = layout_of(v, padded);
+  rgt__verify_call call = {.rows = s->problem.rows, .nan_row = -1, .shares_x = !padded, .adds = !padded};
   unsigned char *y = NULL;
   rgt_status status = rgt__verify_data_open(c->device, &s->problem, &layout, &data, err);
-  if (status == RGT_OK) status = whole_call(s, &data, c, RGT_VERIFY_EXACT, "exact", &y, right, result, err);
+  if (status == RGT_OK) status = whole_call(s, &data, c, &call, RGT_VERIFY_EXACT, "exact", &y, right, result, err);
   rgt__free(y);
   rgt__verify_data_close(&data);
   return status;
@@ -179,11 +187,12 @@ static rgt_status case_layout(rgt__verify *v, int padded, const rgt__callable *c
   const rgt__verify_set *s = &v->data;
   rgt__verify_data data = {0};
   rgt__verify_layout layout = layout_of(v, padded);
+  rgt__verify_call call = {.rows = s->problem.rows, .nan_row = -1};
   rgt__verify_output out = {0};
   rgt_status status = rgt__verify_data_open(c->device, &s->problem, &layout, &data, err);
-  if (status == RGT_OK) status = whole_call(s, &data, c, RGT_VERIFY_BOUND, "case", &out.y, right, result, err);
+  if (status == RGT_OK) status = whole_call(s, &data, c, &call, RGT_VERIFY_BOUND, "case", &out.y, right, result, err);
   if (status == RGT_OK && *right && v->data_is_exact)
-    *right = rgt__verify_check_elements(s, &out, layout.fill, RGT_VERIFY_EXACT, "case", result);
+    *right = rgt__verify_check_elements(s, &call, &out, layout.fill, RGT_VERIFY_EXACT, "case", result);
   rgt__free(out.y);
   rgt__verify_data_close(&data);
   return status;

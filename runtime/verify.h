@@ -16,6 +16,7 @@ typedef struct rgt__callable {
 typedef struct rgt__verify_plan { /* which problems: made once for an op, used for every variant */
   rgt_op_desc op;
   rgt_weight_form form;
+  rgt_order order;
   int64_t rows; /* of the bound pass, at least 256 */
   uint64_t seed;
   const rgt_case *data; /* NULL or the caller's case; borrowed until the verify is freed */

@@ -37,22 +37,50 @@ static uint32_t bits_at(rgt_dtype dtype, const unsigned char *y, int64_t i) {
   return half;
 }
 
-int rgt__verify_check_zero(const rgt__problem *p, const unsigned char *y, int64_t row, int fill, const char *pass,
-                           rgt__verify_result *result) {
+int rgt__verify_check_none(const rgt__problem *p, const rgt__verify_call *call, const unsigned char *y, int64_t row, int fill,
+                           const char *pass, rgt__verify_result *result) {
   rgt_dtype dtype = p->op.dtype;
+  const uint32_t untouched = rgt__verify_data_fill(dtype, fill), wanted = call->adds ? untouched : 0;
   for (int64_t c = 0; c < p->op.n_out; c++) {
     int64_t i = row * p->op.n_out + c;
     uint32_t bits = bits_at(dtype, y, i);
-    if (!bits) continue;
+    if (bits == wanted) continue;
     double value = rgt__number_load(dtype, y, i);
     note(result, value, 0, 0);
     const char *kind = strcmp(pass, "status") ? "masked row" : "row with an index out of range";
-    if (bits == rgt__verify_data_fill(dtype, fill))
+    if (call->adds)
+      return rgt__verify_check_fail(result, pass, row, c,
+                                    "%s %lld: column %lld was written, and is %g; y is added to, so it must stay", kind,
+                                    (long long)row, (long long)c, value);
+    if (bits == untouched)
       return rgt__verify_check_fail(result, pass, row, c, "%s %lld was never written; its y must be +0", kind, (long long)row);
     return rgt__verify_check_fail(result, pass, row, c, "%s %lld: column %lld is %g; it must be +0", kind, (long long)row,
                                   (long long)c, value);
   }
   return 1;
+}
+
+/* What is compared: the value alone, or added to what was there. */
+typedef struct expectation {
+  double y64, bound;
+  int may_overflow;
+} expectation;
+
+/* The sum is formed in f32, which rounds it by u32; 16 bits round that once more, in place of the value, whose own bound has
+ * its rounding among its parts. In the exact pass both addends are exact, so that the f32 sum is known to the bit. */
+static expectation expect(const rgt__verify_set *s, const rgt__verify_call *call, rgt__verify_mode mode, int64_t e, int64_t row,
+                          int64_t column) {
+  rgt_dtype dtype = s->problem.op.dtype;
+  expectation x = {s->y64[e], s->bound[e], s->may_overflow[e]};
+  if (!call->adds) return x;
+  double old = rgt__verify_data_old(row, column), u = rgt__number_u(dtype), eta = rgt__number_eta(dtype);
+  x.bound -= u * fabs(x.y64) + eta; /* 1.02 times this is in the bound */
+  x.y64 += old;
+  if (mode == RGT_VERIFY_EXACT) x.y64 = (double)(float)x.y64;
+  x.bound += 1.02 * 0x1p-24 * fabs(x.y64);
+  if (dtype != RGT_F32) x.bound += 1.02 * (u * fabs(x.y64) + eta);
+  x.may_overflow |= isinf(rgt__number_round(dtype, fabs(x.y64) + x.bound));
+  return x;
 }
 
 /* Bit for bit the rounded reference; zeros of either sign are alike. */
@@ -94,8 +122,8 @@ static int check_bound(double value, double y64, double bound, int may_overflow,
                                 (long long)column, value, y64, error, bound);
 }
 
-static int check_live(const rgt__verify_set *s, const unsigned char *y, int64_t row, int fill, rgt__verify_mode mode,
-                      const char *pass, rgt__verify_result *result) {
+static int check_live(const rgt__verify_set *s, const rgt__verify_call *call, const unsigned char *y, int64_t row, int fill,
+                      rgt__verify_mode mode, const char *pass, rgt__verify_result *result) {
   rgt_dtype dtype = s->problem.op.dtype;
   int64_t n_out = s->problem.op.n_out, at = 0;
   uint32_t unwritten = rgt__verify_data_fill(dtype, fill);
@@ -112,23 +140,23 @@ static int check_live(const rgt__verify_set *s, const unsigned char *y, int64_t 
       return rgt__verify_check_fail(result, "poison", row, c, "y[%lld, %lld] is NaN; no input of it is", (long long)row,
                                     (long long)c);
     }
-    int right =
-        mode == RGT_VERIFY_EXACT && !isnan(value)
-            ? check_exact(dtype, y, i, y64, pass, row, c, result)
-            : check_bound(value, y64, s->bound[e], mode == RGT_VERIFY_BOUND && s->may_overflow[e], pass, row, c, result);
+    expectation x = expect(s, call, mode, e, row, c);
+    int right = mode == RGT_VERIFY_EXACT && !isnan(value)
+                    ? check_exact(dtype, y, i, x.y64, pass, row, c, result)
+                    : check_bound(value, x.y64, x.bound, mode == RGT_VERIFY_BOUND && x.may_overflow, pass, row, c, result);
     if (!right) return 0;
   }
   return 1;
 }
 
-int rgt__verify_check_elements(const rgt__verify_set *s, const rgt__verify_output *y, int fill, rgt__verify_mode mode,
-                               const char *pass, rgt__verify_result *result) {
+int rgt__verify_check_elements(const rgt__verify_set *s, const rgt__verify_call *call, const rgt__verify_output *y, int fill,
+                               rgt__verify_mode mode, const char *pass, rgt__verify_result *result) {
   const rgt__problem *p = &s->problem;
   for (int64_t row = 0; row < p->rows; row++) {
     int64_t g = rgt__problem_index_at(p, row);
     int live = g >= 0 && g < p->op.groups;
-    int right = live ? check_live(s, y->y, row, fill, mode, pass, result)
-                     : rgt__verify_check_zero(p, y->y, row, fill, g == -1 ? "masked" : "status", result);
+    int right = live ? check_live(s, call, y->y, row, fill, mode, pass, result)
+                     : rgt__verify_check_none(p, call, y->y, row, fill, g == -1 ? "masked" : "status", result);
     if (!right) return 0;
   }
   return 1;

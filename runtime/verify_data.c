@@ -161,6 +161,17 @@ int64_t rgt__verify_data_group(const rgt__problem *p, const rgt__verify_call *ca
   return from < 0 ? -1 : rgt__problem_index_at(p, from);
 }
 
+int rgt__verify_data_is_live(const rgt__problem *p, const rgt__verify_call *call, int64_t row) {
+  int64_t g = rgt__verify_data_group(p, call, row);
+  return g >= 0 && g < (call->groups ? call->groups : p->op.groups);
+}
+
+double rgt__verify_data_old(int64_t row, int64_t column) {
+  uint64_t mixed = ((uint64_t)row * 31 + (uint64_t)column + 1) * 0x9e3779b97f4a7c15u;
+  int quarters = (int)(mixed >> 59) % 30; /* 15 below 0, 15 above */
+  return (quarters < 15 ? quarters - 15 : quarters - 14) / 4.0;
+}
+
 /* x, index and y of one call, and its counters. */
 typedef struct call_buffers {
   rgt__verify_buffer x, index, y, counters;
@@ -172,13 +183,15 @@ static rgt_status send_x(rgt__verify_data *d, const rgt__verify_call *call, call
   size_t element = rgt__number_bytes(p->op.dtype);
   int64_t n = p->op.n_in;
   m->ld_x = leading(&d->layout, element, n, 3);
-  rgt__verify_shape shape = input_shape(&d->layout, "x", element, call->rows ? (call->rows - 1) * m->ld_x + n : 0);
+  int64_t rows = call->shares_x ? rgt__problem_x_rows(p) : call->rows;
+  rgt__verify_shape shape = input_shape(&d->layout, "x", element, rows ? (rows - 1) * m->ld_x + n : 0);
   rgt_status status = rgt__verify_buffer_image(&shape, &m->x, err);
   if (status != RGT_OK) return status;
   unsigned char *base = m->x.image + m->x.front;
-  for (int64_t row = 0; row < call->rows; row++) {
-    int64_t from = call->from ? call->from[row] : row;
-    size_t offset = (size_t)(row * m->ld_x) * element; /* an added row keeps the fence's NaN */
+  for (int64_t row = 0; row < rows; row++) {
+    int64_t from = call->shares_x ? row : (call->from ? call->from[row] : row);
+    if (!call->shares_x) from = from < 0 || !rgt__verify_data_is_live(p, call, row) ? -1 : from / p->x_div;
+    size_t offset = (size_t)(row * m->ld_x) * element; /* a row without a group keeps the fence's NaN */
     if (from >= 0)
       rgt__verify_buffer_place(&m->x, offset, 0, (const unsigned char *)p->x + (size_t)(from * n) * element,
                                (size_t)n * element, 1);
@@ -187,16 +200,27 @@ static rgt_status send_x(rgt__verify_data *d, const rgt__verify_call *call, call
   return rgt__verify_buffer_send(d->device, &m->x, err);
 }
 
+static void place_index(rgt__verify_buffer *b, size_t width, int64_t at, int64_t value) {
+  int32_t narrow = (int32_t)value;
+  rgt__verify_buffer_place(b, (size_t)at * width, 0, width == 8 ? (void *)&value : (void *)&narrow, width, 1);
+}
+
+/* The index, or the offsets that say the same of rows in order. */
 static rgt_status send_index(rgt__verify_data *d, const rgt__verify_call *call, call_buffers *m, rgt__error *err) {
-  size_t width = d->problem->op.index_type == RGT_I64 ? 8 : 4;
-  rgt__verify_shape shape = input_shape(&d->layout, "index", width, call->rows);
+  const rgt__problem *p = d->problem;
+  size_t width = p->op.index_type == RGT_I64 ? 8 : 4;
+  int64_t groups = call->groups ? call->groups : p->op.groups, end = 0;
+  int by_offsets = p->order == RGT_ORDER_OFFSETS;
+  rgt__verify_shape shape =
+      input_shape(&d->layout, by_offsets ? "the offsets" : "index", width, by_offsets ? groups + 1 : call->rows);
   shape.fence = INDEX_BYTE;
   rgt_status status = rgt__verify_buffer_image(&shape, &m->index, err);
   if (status != RGT_OK) return status;
-  for (int64_t row = 0; row < call->rows; row++) {
-    int64_t g = rgt__verify_data_group(d->problem, call, row);
-    int32_t narrow = (int32_t)g;
-    rgt__verify_buffer_place(&m->index, (size_t)row * width, 0, width == 8 ? (void *)&g : (void *)&narrow, width, 1);
+  for (int64_t row = 0; !by_offsets && row < call->rows; row++)
+    place_index(&m->index, width, row, rgt__verify_data_group(p, call, row));
+  for (int64_t g = 0; by_offsets && g <= groups; g++) {
+    while (end < call->rows && rgt__verify_data_is_live(p, call, end) && rgt__verify_data_group(p, call, end) < g) end++;
+    place_index(&m->index, width, g, call->offsets ? call->offsets[g] : end);
   }
   return rgt__verify_buffer_send(d->device, &m->index, err);
 }
@@ -207,7 +231,15 @@ static void fill_elements(rgt__verify_buffer *b, size_t element, uint32_t bits) 
     memcpy(b->image + i, element == 4 ? (void *)&bits : (void *)&half, element);
 }
 
-/* y has fences whatever the layout: writes are looked for, not reads. */
+static void place_old(const rgt_op_desc *op, const rgt__problem *p, const rgt__verify_call *call, call_buffers *m) {
+  unsigned char *base = m->y.image + m->y.front;
+  for (int64_t row = 0; row < call->rows; row++) {
+    for (int64_t c = 0; rgt__verify_data_is_live(p, call, row) && c < op->n_out; c++)
+      rgt__number_store(op->dtype, base, row * m->ld_y + c, rgt__verify_data_old(row, c));
+  }
+}
+
+/* y has fences whatever the layout: writes are looked for, not reads; but where it is added to and the layout is tight. */
 static rgt_status send_y(rgt__verify_data *d, const rgt__verify_call *call, call_buffers *m, rgt__error *err) {
   const rgt_op_desc *op = &d->problem->op;
   size_t element = rgt__number_bytes(op->dtype);
@@ -215,10 +247,11 @@ static rgt_status send_y(rgt__verify_data *d, const rgt__verify_call *call, call
   rgt__verify_shape shape = input_shape(&d->layout, "y", element, call->rows ? (call->rows - 1) * m->ld_y + op->n_out : 0);
   size_t row_bytes = (size_t)m->ld_y * element;
   shape.front = least(Y_FENCE_MAX, row_bytes + FENCE_BYTES);
-  shape.behind = least(Y_FENCE_MAX, Y_FENCE_ROWS * row_bytes + FENCE_BYTES);
+  if (!call->adds || d->layout.padded) shape.behind = least(Y_FENCE_MAX, Y_FENCE_ROWS * row_bytes + FENCE_BYTES);
   rgt_status status = rgt__verify_buffer_image(&shape, &m->y, err);
   if (status != RGT_OK) return status;
   fill_elements(&m->y, element, rgt__verify_data_fill(op->dtype, d->layout.fill));
+  if (call->adds) place_old(op, d->problem, call, m);
   status = d->device->ops->mem_alloc(d->device, m->y.bytes, &m->y.device, err);
   if (status == RGT_OK) status = d->device->ops->mem_write(d->device, m->y.device, m->y.image, m->y.bytes, err);
   return status; /* the image stays: y is read back into it */
@@ -331,7 +364,9 @@ rgt_status rgt__verify_data_run(rgt__verify_data *d, const rgt__callable *c, con
   }
   k.rows = call->rows;
   k.groups = call->groups ? call->groups : d->problem->op.groups;
-  k.x_div = 1;
+  k.x_div = call->shares_x ? d->problem->x_div : 1;
+  k.y_mode = call->adds ? RGT_Y_ADD : RGT_Y_SET;
+  k.order = d->problem->order;
   k.n_index_errors = rgt__verify_buffer_base(&m.counters);
   k.first_index_error = k.n_index_errors + 1;
   status = run(d, c, &k, err);

@@ -6,8 +6,8 @@
 
 /* How the arrays lie.
  *   padded  leading dimensions and strides larger than they need be, NaN in every gap, fences on both sides
- *   tight   as small as align_bytes allows, each input ending where its allocation ends, so that a device with an unreadable
- *           page or a bound behind it sees a read too far
+ *   tight   as small as align_bytes allows, each input, and a y that is added to, ending where its allocation ends, so that a
+ *           device with an unreadable page or a bound behind it sees a read too far
  * Bases are multiples of align_bytes and of no larger power of two than 32. */
 typedef struct rgt__verify_layout {
   int padded;
@@ -36,11 +36,14 @@ typedef struct rgt__verify_data { /* the weights; x, index and y belong to each 
 
 typedef struct rgt__verify_call {
   int64_t rows;
-  const int64_t *from;  /* the problem's row of each row; -1: a masked one that the problem lacks. NULL: all rows in order */
-  const int64_t *index; /* NULL: the problem's; else each row's, of the op's index type */
-  int64_t nan_row;      /* row whose x gets a NaN; -1: none */
-  int64_t groups;       /* 0: the problem's */
-  int nulls;            /* rows is 0 and every pointer NULL */
+  const int64_t *from;    /* the problem's row of each row; -1: a masked one that the problem lacks. NULL: all rows in order */
+  const int64_t *index;   /* NULL: the problem's; else each row's, of the op's index type */
+  int64_t nan_row;        /* row whose x gets a NaN; -1: none */
+  int64_t groups;         /* 0: the problem's */
+  int shares_x;           /* x_div is the problem's, else 1; from and index are NULL then */
+  int adds;               /* y_mode is add: rows with a group hold rgt__verify_data_old before */
+  const int64_t *offsets; /* NULL, or offsets that may hold anything: y is not looked at then */
+  int nulls;              /* rows is 0 and every pointer NULL */
 } rgt__verify_call;
 
 typedef struct rgt__verify_output {
@@ -59,6 +62,9 @@ rgt_status rgt__verify_data_run(rgt__verify_data *d, const rgt__callable *c, con
                                 rgt__verify_output *out, rgt__error *err);
 /* rgt__verify_data_group -- the index of a row of a call; any value where it is out of range. */
 int64_t rgt__verify_data_group(const rgt__problem *p, const rgt__verify_call *call, int64_t row);
+int rgt__verify_data_is_live(const rgt__problem *p, const rgt__verify_call *call, int64_t row); /* has it a group? */
 uint32_t rgt__verify_data_fill(rgt_dtype dtype, int fill); /* the bits that y's elements hold before a call */
+/* rgt__verify_data_old -- what is added to: multiples of 1/4 below 4, never 0, so that a sum that was exact stays exact. */
+double rgt__verify_data_old(int64_t row, int64_t column);
 
 #endif

@@ -197,6 +197,7 @@ rgt_status rgt_verify(rgt_op *op, const rgt_verify_options *options, rgt_verify_
     return rgt__error_set(err, RGT_EINVAL, "variant \"builtin\" is the CPU's");
   rgt__verify_plan plan = {.op = op->desc,
                            .form = op->options.weight_form,
+                           .order = op->options.order,
                            .rows = v.o->rows,
                            .seed = v.o->seed ? v.o->seed : 1,
                            .data = v.o->data,

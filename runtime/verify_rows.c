@@ -2,9 +2,14 @@
  *
  * y[r] depends on x[r], index[r] and that group's weights only. So any call on rows of the problem must give each of them the
  * bits that it had in the call on all of them, whatever the order, the neighbours, their number, the leading dimensions, how
- * biases are passed, and however many groups the call has. Where one row's x gets a NaN, that row and no other turns NaN. */
+ * biases are passed, however many groups the call has, and whether rows that have the same x are given it once or each. Where
+ * one row's x gets a NaN, that row and no other turns NaN.
+ *
+ * Where the op's rows come in order, those of each call are put in order first, as they would be by its caller: rows of a group
+ * stay as they were drawn, rows without one come last. */
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/alloc.h"
@@ -17,6 +22,10 @@
 #define MASKED_ROWS 11
 #define GROUP_ROWS 256
 
+typedef struct place { /* where a row stands in a call in order */
+  int64_t group, was, from;
+} place;
+
 typedef struct work {
   const rgt__verify_set *set;
   const rgt__problem *p;
@@ -24,6 +33,7 @@ typedef struct work {
   rgt__verify_data *data; /* of the call */
   const unsigned char *base;
   int64_t *from, *index, *live; /* room for all rows */
+  struct place *places;         /* likewise */
   int64_t n_live;
   rgt__random random;
   rgt__verify_result *result;
@@ -71,7 +81,7 @@ static int check_rows(work *w, const rgt__verify_call *call, const rgt__verify_o
   for (int64_t row = 0; right && row < call->rows; row++) {
     int64_t g = rgt__verify_data_group(w->p, call, row), from = call->from ? call->from[row] : row;
     if (g < 0 || g >= groups) {
-      right = rgt__verify_check_zero(w->p, y->y, row, w->data->layout.fill, g == -1 ? "masked" : "status", w->result);
+      right = rgt__verify_check_none(w->p, call, y->y, row, w->data->layout.fill, g == -1 ? "masked" : "status", w->result);
     } else if (row == call->nan_row) {
       right = row_is_nan(w, y->y, row);
     } else {
@@ -81,8 +91,36 @@ static int check_rows(work *w, const rgt__verify_call *call, const rgt__verify_o
   return right && rgt__verify_check_rest(w->p, call, y, w->result);
 }
 
-static rgt_status one_call(work *w, rgt__verify_data *data, const rgt__verify_call *call, rgt__error *err) {
+static int compare_places(const void *a, const void *b) {
+  const place *x = a, *y = b;
+  if (x->group != y->group) return x->group < y->group ? -1 : 1;
+  return (x->was > y->was) - (x->was < y->was);
+}
+
+/* A call of some rows, in w->from and perhaps w->index, put in order. */
+static void put_in_order(work *w, rgt__verify_call *call) {
+  int64_t nan_row = -1;
+  for (int64_t row = 0; row < call->rows; row++) {
+    int64_t g = rgt__verify_data_group(w->p, call, row);
+    int live = rgt__verify_data_is_live(w->p, call, row);
+    w->places[row] = (place){live ? g : INT64_MAX, row, call->from ? call->from[row] : row};
+  }
+  qsort(w->places, (size_t)call->rows, sizeof *w->places, compare_places);
+  for (int64_t row = 0; call->index && row < call->rows; row++) w->from[row] = call->index[w->places[row].was];
+  for (int64_t row = 0; call->index && row < call->rows; row++) w->index[row] = w->from[row];
+  for (int64_t row = 0; row < call->rows; row++) {
+    w->from[row] = w->places[row].from;
+    if (w->places[row].was == call->nan_row) nan_row = row;
+  }
+  call->from = w->from;
+  call->nan_row = nan_row;
+}
+
+static rgt_status one_call(work *w, rgt__verify_data *data, const rgt__verify_call *wanted, rgt__error *err) {
   const rgt_op_desc *op = &w->p->op;
+  rgt__verify_call in_order = *wanted;
+  const rgt__verify_call *call = &in_order;
+  if (w->p->order != RGT_ORDER_RAW && (wanted->from || wanted->index)) put_in_order(w, &in_order);
   size_t bytes = (size_t)call->rows * (size_t)op->n_out * rgt__number_bytes(op->dtype);
   rgt__verify_output y = {.y = rgt__alloc(bytes)};
   if (!y.y) return rgt__error_nomem(err, bytes);
@@ -161,6 +199,7 @@ static rgt_status bad_indices(work *w, rgt__verify_data *data, rgt__error *err) 
       groups, -2,        groups + 5, INT32_MIN, INT32_MAX, /* i64 only: */ two32, two32 - 1, two32 + groups - 1,
       -two32, INT64_MIN, INT64_MAX};
   int64_t n_bad = w->p->op.index_type == RGT_I64 ? (int64_t)(sizeof bad / sizeof *bad) : 5;
+  if (w->p->order == RGT_ORDER_OFFSETS) n_bad = 0; /* there is no index to be wrong */
   rgt__verify_call call = {.rows = n, .index = w->index, .nan_row = -1};
   for (int64_t row = 0; row < n; row++) {
     w->index[row] = rgt__problem_index_at(w->p, row);
@@ -171,6 +210,54 @@ static rgt_status bad_indices(work *w, rgt__verify_data *data, rgt__error *err) 
     }
   }
   return one_call(w, data, &call, err);
+}
+
+/* Rows that share their x are given it once. */
+static rgt_status shared_x(work *w, rgt__verify_data *data, rgt__error *err) {
+  rgt__verify_call call = {.rows = w->p->rows, .nan_row = -1, .shares_x = 1};
+  return one_call(w, data, &call, err);
+}
+
+/* y is added to: no bits to go by, but a reference and its bound. */
+static rgt_status added(work *w, rgt__verify_data *data, rgt__error *err) {
+  const rgt__problem *p = w->p;
+  size_t bytes = (size_t)p->rows * (size_t)p->op.n_out * rgt__number_bytes(p->op.dtype);
+  rgt__verify_call call = {.rows = p->rows, .nan_row = -1, .adds = 1};
+  rgt__verify_output y = {.y = rgt__alloc(bytes)};
+  if (!y.y) return rgt__error_nomem(err, bytes);
+  rgt_status status = rgt__verify_data_run(data, w->callable, &call, &y, err);
+  if (status == RGT_OK)
+    w->right = rgt__verify_check_elements(w->set, &call, &y, data->layout.fill, RGT_VERIFY_BOUND, "bound", w->result) &&
+               rgt__verify_check_rest(p, &call, &y, w->result);
+  rgt__free(y.y);
+  return status;
+}
+
+/* Offsets that mean nothing: what y holds then is nobody's affair, but nothing else may be read or written. Not where an unused
+ * group's pointer is NULL, which a kernel cannot tell from others; nor on the CPU, where rgt_op_run looks first. */
+static rgt_status wild_offsets(work *w, rgt__verify_data *data, rgt__error *err) {
+  const rgt__problem *p = w->p;
+  if (strcmp(data->device->ops->kind, "cpu") == 0 || p->form == RGT_POINTERS || data->layout.bias_pointers) return RGT_OK;
+  int64_t groups = p->op.groups, n = p->rows < BAD_ROWS ? p->rows : BAD_ROWS;
+  int64_t most = p->op.index_type == RGT_I64 ? INT64_MAX : INT32_MAX;
+  size_t bytes = (size_t)n * (size_t)p->op.n_out * rgt__number_bytes(p->op.dtype), count = (size_t)groups + 1;
+  rgt__verify_output y = {.y = rgt__alloc(bytes)};
+  int64_t *offsets = rgt__alloc_zero(count, sizeof *offsets);
+  rgt_status status = y.y && offsets ? RGT_OK : rgt__error_nomem(err, bytes + count * sizeof *offsets);
+  for (int kind = 0; kind < 4 && status == RGT_OK && w->right; kind++) {
+    rgt__verify_call call = {.rows = n, .nan_row = -1, .offsets = offsets};
+    for (int64_t g = 0; g <= groups; g++) {
+      int64_t random = (int64_t)rgt__random_below(&w->random, (uint64_t)most) - most / 2;
+      const int64_t kinds[] = {random, groups - g, g % 2 ? most : -most - 1, random % (2 * n + 1)};
+      offsets[g] = kinds[kind];
+    }
+    status = rgt__verify_data_run(data, w->callable, &call, &y, err);
+    if (status == RGT_OK && y.damaged)
+      w->right = rgt__verify_check_fail(w->result, "canary", y.row, y.column, "with offsets that do not rise: %s", y.what);
+  }
+  rgt__free(y.y);
+  rgt__free(offsets);
+  return status;
 }
 
 static rgt_status no_rows(work *w, rgt__verify_data *data, rgt__error *err) {
@@ -186,6 +273,9 @@ static rgt_status all_calls(work *w, rgt__verify_data *padded, rgt__verify_data 
   if (status == RGT_OK && w->right && w->n_live) status = one_group(w, padded, err);
   if (status == RGT_OK && w->right) status = all_masked(w, tight, err);
   if (status == RGT_OK && w->right) status = bad_indices(w, padded, err);
+  if (status == RGT_OK && w->right) status = shared_x(w, tight, err);
+  if (status == RGT_OK && w->right) status = added(w, tight, err);
+  if (status == RGT_OK && w->right && w->p->order == RGT_ORDER_OFFSETS) status = wild_offsets(w, padded, err);
   if (status == RGT_OK && w->right) status = no_rows(w, padded, err);
   return status;
 }
@@ -202,11 +292,12 @@ rgt_status rgt__verify_rows(const rgt__verify_set *s, rgt__verify_data *padded, 
   layout.bias_pointers = !layout.bias_pointers;
   rgt__random_seed(&w.random, seed);
   rgt_status status = RGT_OK;
-  int64_t *room = rgt__alloc_zero(3 * rows, sizeof *room);
-  if (!room) return rgt__error_nomem(err, 3 * rows * sizeof *room);
+  int64_t *room = rgt__alloc_zero(6 * rows, sizeof *room);
+  if (!room) return rgt__error_nomem(err, 6 * rows * sizeof *room);
   w.from = room;
   w.index = room + rows;
   w.live = room + 2 * rows;
+  w.places = (place *)(void *)(room + 3 * rows);
   for (int64_t row = 0; row < p->rows; row++) {
     int64_t g = rgt__problem_index_at(p, row);
     if (g >= 0 && g < p->op.groups) w.live[w.n_live++] = row;

@@ -17,9 +17,10 @@ typedef struct rgt__worker rgt__worker;
 typedef struct rgt__worker_task {
   rgt_op_desc op;
   rgt_weight_form form;
+  rgt_order order;
   int64_t rows;
   rgt_skew skew;
-  const void *index; /* NULL, or rows entries to time with */
+  const void *index; /* NULL, or rows entries to time with; put in order where that is not raw */
   rgt_policy policy;
   uint64_t seed;
 } rgt__worker_task;

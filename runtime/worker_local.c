@@ -261,6 +261,7 @@ rgt_status rgt__worker_open_local(const rgt__candidate_maker *maker, const rgt_o
   if (!l) return rgt__error_nomem(err, sizeof *l);
   rgt__verify_plan plan = {.op = *op,
                            .form = maker->facts.form,
+                           .order = maker->facts.order,
                            .rows = verify_rows,
                            .seed = verify_seed,
                            .data = data,

@@ -7,7 +7,7 @@
 #include "runtime/base/alloc.h"
 #include "runtime/base/number.h"
 
-#define PROTOCOL 1
+#define PROTOCOL 2
 
 void rgt__worker_abi(rgt__digest *out) {
   const size_t sizes[] = {sizeof(rgt_op_desc),        sizeof(rgt__target),
@@ -169,6 +169,7 @@ void rgt__worker_opening_free(rgt__worker_opening *o) {
 void rgt__worker_put_task(rgt__buffer *b, const rgt__worker_task *task) {
   rgt__wire_put_block(b, &task->op, sizeof task->op);
   rgt__wire_put_int(b, task->form);
+  rgt__wire_put_int(b, task->order);
   rgt__wire_put_int(b, task->rows);
   rgt__wire_put_int(b, task->skew);
   rgt__wire_put_int(b, task->policy);
@@ -180,6 +181,7 @@ int rgt__worker_get_task(rgt__wire_reader *r, rgt__worker_task *out) {
   memset(out, 0, sizeof *out);
   get_op(r, &out->op);
   out->form = (rgt_weight_form)rgt__wire_get_small(r, 0, RGT_POINTERS);
+  out->order = (rgt_order)rgt__wire_get_small(r, 0, RGT_ORDER_OFFSETS);
   out->rows = rgt__wire_get_int(r);
   out->skew = (rgt_skew)rgt__wire_get_small(r, 0, RGT_SKEW_ONE);
   out->policy = (rgt_policy)rgt__wire_get_small(r, 0, RGT_POLICY_GRAPH);

@@ -12,8 +12,6 @@ static const struct {
   const char *instead;
 } absent[] = {
     {RGT_VERB_TUNE, "--shard", NULL, "tune single --rows instead"},
-    {ANY, "--order", "sorted", "take raw: sorted rows are raw rows too"},
-    {ANY, "--order", "offsets", "take raw"},
 };
 
 /* "cuda" stands for "cuda:1" too */

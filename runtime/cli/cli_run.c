@@ -3,6 +3,7 @@
 #include "data_files.h"
 #include "json_out.h"
 #include "op_args.h"
+#include "row_order.h"
 #include "session.h"
 
 #include <inttypes.h>
@@ -60,6 +61,7 @@ static rgt_status load(const rgt__options *o, rgt__session *s, rgt__data *d, rgt
     status = rgt__data_files_case(o, given ? &s->desc : NULL, 0, d, m);
   else
     status = rgt__data_files_single(o, &s->desc, d, m);
+  if (status == RGT_OK && d->from && o->order == RGT_ORDER_OFFSETS) status = rgt__row_order_offsets(d, m);
   if (status == RGT_OK) s->desc = d->desc;
   return status;
 }
@@ -93,7 +95,8 @@ static rgt_status compute(const rgt__options *o, const rgt__session *s, rgt__dat
   rgt_status status = prepare(o, s, d);
   if (status == RGT_OK) status = place_all(s, d, y_bytes, p);
   args.x = p[X];
-  args.index = p[INDEX];
+  args.order = o->order < 0 ? RGT_ORDER_RAW : (rgt_order)o->order;
+  *(args.order == RGT_ORDER_OFFSETS ? &args.offsets : &args.index) = p[INDEX];
   args.y = p[Y];
   args.layer1.w = p[W1];
   args.layer1.b = p[B1];
@@ -153,6 +156,8 @@ static rgt_status run(const rgt__options *o, rgt__session *s, rgt__data *d, void
   *y = aligned_alloc(64, (bytes + 64) / 64 * 64);
   if (!*y) return rgt__message_set(m, RGT_ENOMEM, "no memory for y");
   if ((status = compute(o, s, d, *y, bytes, m)) != RGT_OK) return status;
+  status = rgt__row_order_undo(d, *y, d->rows ? bytes / (size_t)d->rows : 0, m);
+  if (status != RGT_OK) return status;
   shape[0] = d->rows;
   shape[1] = d->desc.n_out;
   status = rgt__npy_write(o->y, y_type(d->desc.dtype), 2, shape, *y, m);

@@ -1,6 +1,7 @@
 /* data_files.c -- a problem's arrays from .npy files, checked against its op. */
 #include "data_files.h"
 #include "problem_text.h"
+#include "row_order.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -102,6 +103,18 @@ static rgt_status read_index(const char *path, const rgt_op_desc *op, int64_t ro
   return check_index(path, index, op->groups, m);
 }
 
+/* where each group's rows begin, and where the last one's end */
+static rgt_status read_offsets(const char *path, const rgt_op_desc *op, int64_t rows, rgt__npy *offsets, rgt__message *m) {
+  wanted w = {1, {op->groups + 1}};
+  rgt__npy_type type = op->index_type == RGT_I32 ? RGT_NPY_I4 : RGT_NPY_I8;
+  rgt_status s = rgt__npy_read(path, offsets, m);
+  if (s != RGT_OK) return s;
+  if (offsets->type != type || !shape_fits(&w, offsets))
+    return misfit(path, offsets, &w, type == RGT_NPY_I4 ? "<i4 offsets (--index-type i32)" : "<i8 offsets (--index-type i64)",
+                  m);
+  return rgt__row_order_check_offsets(path, offsets, rows, m);
+}
+
 rgt_status rgt__data_files_index(const char *path, const rgt_op_desc *desc, rgt__npy *index, rgt__message *m) {
   rgt_status s;
   memset(index, 0, sizeof *index);
@@ -115,6 +128,7 @@ rgt_status rgt__data_files_index(const char *path, const rgt_op_desc *desc, rgt_
 typedef struct paths {
   const char *x, *index, *w1, *b1, *w2, *b2;
   int may_round;
+  rgt_order order; /* that index is in; raw where it is put in order later */
 } paths;
 
 /* d->desc is set; d->rows is -1 where x says it. Those paths are not NULL that the op needs. */
@@ -125,7 +139,10 @@ static rgt_status read_all(const paths *p, rgt__data *d, rgt__message *m) {
   rgt_status s = read_values(p->x, op->dtype, (wanted){2, {d->rows, op->n_in}}, r, &d->x, m);
   if (s != RGT_OK) return s;
   d->rows = d->x.shape[0];
-  if ((s = read_index(p->index, op, d->rows, &d->index, m)) != RGT_OK) return s;
+  s = p->order == RGT_ORDER_OFFSETS ? read_offsets(p->index, op, d->rows, &d->index, m)
+                                    : read_index(p->index, op, d->rows, &d->index, m);
+  if (s == RGT_OK && p->order == RGT_ORDER_SORTED) s = rgt__row_order_check_index(p->index, &d->index, op->groups, m);
+  if (s != RGT_OK) return s;
   s = read_values(p->w1, op->dtype, matrix(op, op->n_in, middle), r, &d->w1, m);
   if (s == RGT_OK && op->bias & RGT_BIAS_1) s = read_values(p->b1, op->dtype, (wanted){2, {op->groups, middle}}, r, &d->b1, m);
   if (s == RGT_OK && mlp) s = read_values(p->w2, op->dtype, matrix(op, op->n_hidden, op->n_out), r, &d->w2, m);
@@ -141,8 +158,12 @@ static rgt_status check_given(const char *option, const char *path, int needed, 
   return RGT_OK;
 }
 
+static rgt_order order_of(const rgt__options *o) {
+  return o->order < 0 ? RGT_ORDER_RAW : (rgt_order)o->order;
+}
+
 rgt_status rgt__data_files_single(const rgt__options *o, const rgt_op_desc *desc, rgt__data *d, rgt__message *m) {
-  paths p = {o->x, o->index, o->w1, o->b1, o->w2, o->b2, 0};
+  paths p = {o->x, o->index, o->w1, o->b1, o->w2, o->b2, 0, order_of(o)};
   int mlp = desc->kind == RGT_MLP, b1 = desc->bias & RGT_BIAS_1, b2 = desc->bias & RGT_BIAS_2;
   const char *layers = mlp ? "it has two layers" : "it is one linear layer";
   rgt_status s;
@@ -203,7 +224,7 @@ static rgt_status read_case(const rgt__options *o, const rgt_op_desc *desc, int 
   static const char *const names[] = {"problem.txt", "x.npy", "index.npy", "w1.npy", "b1.npy", "w2.npy", "b2.npy", "y.npy"};
   static char path[8][PATH_MAX];
   rgt__problem_text problem;
-  paths p = {path[1], path[2], path[3], path[4], path[5], path[6], 1};
+  paths p = {path[1], path[2], path[3], path[4], path[5], path[6], 1, RGT_ORDER_RAW};
   rgt_status s;
   for (int i = 0; i < 8; i++)
     if (snprintf(path[i], PATH_MAX, "%s/%s", o->case_dir, names[i]) >= PATH_MAX)
@@ -220,7 +241,8 @@ static rgt_status read_case(const rgt__options *o, const rgt_op_desc *desc, int 
     d->desc.dtype = (rgt_dtype)o->dtype;
   }
   if ((s = read_all(&p, d, m)) != RGT_OK) return s;
-  return with_y ? read_y(path[7], d, m) : RGT_OK;
+  if (with_y && (s = read_y(path[7], d, m)) != RGT_OK) return s;
+  return rgt__row_order_sort(order_of(o), d, m);
 }
 
 rgt_status rgt__data_files_case(const rgt__options *o, const rgt_op_desc *desc, int with_y, rgt__data *d, rgt__message *m) {
@@ -234,4 +256,6 @@ rgt_status rgt__data_files_case(const rgt__options *o, const rgt_op_desc *desc, 
 void rgt__data_files_free(rgt__data *d) {
   rgt__npy *all[] = {&d->x, &d->index, &d->w1, &d->b1, &d->w2, &d->b2, &d->y};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) rgt__npy_free(all[i]);
+  free(d->from);
+  d->from = NULL;
 }

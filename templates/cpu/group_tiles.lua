@@ -79,12 +79,14 @@ return family {
   end,
   work = work,
   -- counts are cleared in every call: with far more groups than rows that is all it would do
-  valid = "groups <= 4 * rows + 4096",
+  valid = function(op) return op.order == "raw" and "groups <= 4 * rows + 4096" or "1" end,
   workspace = function(op, p)
+    if op.order ~= "raw" then return string.format("4 * %d * %s", part_floats(op, p), compute_parts(op)) end
     return string.format(
       "4 * (2 * (groups + 16) + rows + 16 + max(2 * groups * %s, %d * %s))", sort_parts, part_floats(op, p), compute_parts(op))
   end,
   steps = function(op)
+    if op.order ~= "raw" then return { { kernel = "group_tiles", grid = compute_parts(op) } } end
     return {
       { kernel = "group_tiles", grid = sort_parts },
       { kernel = "group_tiles", grid = sort_parts },

@@ -9,6 +9,7 @@
 #include "runtime/cli/out_file.c"
 #include "runtime/cli/problem_text.c"
 #include "runtime/cli/progress.c"
+#include "runtime/cli/row_order.c"
 #include "runtime/cli/units.c"
 
 #include <dirent.h>

@@ -228,9 +228,6 @@ static void misuse_is_named(void **unused) {
 static void absent_things_say_so(void **unused) {
   (void)unused;
   refused("--shard 1/2", RGT_EUNSUPPORTED, "tune --shard: not in this version (tune single --rows instead)");
-  refused("why --order offsets", RGT_EUNSUPPORTED, "why --order offsets: not in this version (take raw)");
-  refused("--order sorted", RGT_EUNSUPPORTED,
-          "tune --order sorted: not in this version (take raw: sorted rows are raw rows too)");
 }
 
 static void make_op(const char *line, rgt_op_desc *d, int *out_from_in) {

@@ -75,8 +75,6 @@ static void bad_options(void **state) {
   BAD(skew = (rgt_skew)9, RGT_EINVAL, "skew is 9");
   BAD(weight_form = (rgt_weight_form)2, RGT_EINVAL, "weight_form is 2");
   BAD(order = (rgt_order)3, RGT_EINVAL, "order is 3");
-  BAD(order = RGT_ORDER_SORTED, RGT_EUNSUPPORTED, "order sorted");
-  BAD(order = RGT_ORDER_OFFSETS, RGT_EUNSUPPORTED, "order offsets");
   BAD(align_bytes = 2, RGT_EINVAL, "align_bytes is 2; it can be a power of two from 4 to 16");
   BAD(align_bytes = 12, RGT_EINVAL, "align_bytes is 12");
   BAD(align_bytes = 32, RGT_EINVAL, "align_bytes is 32");

@@ -13,7 +13,7 @@
 
 #include "runtime/base/alloc.h"
 #include "runtime/base/number.h"
-#include "runtime/problem.h"
+#include "runtime/problem_parts.h"
 
 static rgt_op_desc op_of(const char *text) {
   rgt_op_desc op;
@@ -313,6 +313,62 @@ static void same_seed_same_problem(void **state) {
   rgt__problem_free(&c);
 }
 
+/* ---- rows in order, x of several ---- */
+
+/* Groups rise, rows without one come last, offsets say the same; x has a row for two, poison only where neither has a group;
+ * the exact pass still meets every k. */
+static void rows_in_order_share_x(void **state) {
+  (void)state;
+  static const char *const ops[] = {"mlp:10-20-5:g5:f32:relu:b12:nk:i64", "linear:300-7:g4:bf16:none:b1:kn:i32"};
+  for (int i = 0; i < 12; i++) {
+    rgt_order order = (rgt_order)(i % 3);
+    rgt__problem_kind kind = i / 3 % 2 ? RGT_PROBLEM_EXACT : RGT_PROBLEM_BOUND;
+    rgt__problem p =
+        make(ops[i / 6], (rgt__problem_options){.kind = kind, .masked = 0.1, .order = order, .x_div = 2, .seed = 8});
+    int64_t x_rows = rgt__problem_x_rows(&p), groups = p.op.groups, offsets[8] = {0}, n_met = 0;
+    assert_int_equal(x_rows, (p.rows + 1) / 2);
+    assert_true(p.rows >= (order == RGT_ORDER_RAW ? 256 : 512));
+    assert_int_equal(rgt__problem_index_unsorted(&p) < 0, order != RGT_ORDER_RAW);
+    for (int64_t x = 0; x < x_rows; x++) {
+      int used = rgt__problem_index_at(&p, 2 * x) >= 0 || (2 * x + 1 < p.rows && rgt__problem_index_at(&p, 2 * x + 1) >= 0);
+      assert_int_equal(isfinite(rgt__number_load(p.op.dtype, p.x, x * p.op.n_in)), used);
+    }
+    for (int64_t k = 0; k < p.op.n_in; k++) {
+      int met = 0;
+      for (int64_t x = 0; x < x_rows && !met; x++) {
+        double v = rgt__number_load(p.op.dtype, p.x, x * p.op.n_in + k);
+        met = isfinite(v) && v != 0;
+      }
+      n_met += met;
+    }
+    assert_int_equal(n_met, p.op.n_in);
+    if (order != RGT_ORDER_RAW) {
+      rgt__problem_offsets(&p, offsets);
+      for (int64_t g = 0; g < groups; g++) {
+        int wide = p.op.index_type == RGT_I64;
+        int64_t from = wide ? offsets[g] : ((const int32_t *)(const void *)offsets)[g];
+        int64_t to = wide ? offsets[g + 1] : ((const int32_t *)(const void *)offsets)[g + 1];
+        for (int64_t row = from; row < to; row++) assert_int_equal(rgt__problem_index_at(&p, row), g);
+        if (g == groups - 1 && to < p.rows) assert_int_equal(rgt__problem_index_at(&p, to), -1);
+      }
+    }
+    rgt__problem_free(&p);
+  }
+}
+
+/* An index that is given is sorted too; what is no group comes last, and is masked where there are offsets. */
+static void given_indices_are_sorted(void **state) {
+  (void)state;
+  const int64_t index[] = {3, -1, 9, 0, -7, 3, 1};
+  for (rgt_order order = RGT_ORDER_SORTED; order <= RGT_ORDER_OFFSETS; order++) {
+    rgt__problem p = make("linear:2-1:g4:f32:none:b0:nk:i64",
+                          (rgt__problem_options){.kind = RGT_PROBLEM_BENCH, .rows = 7, .index = index, .order = order});
+    const int64_t sorted[] = {0, 1, 3, 3, 9, -7, -1}, masked[] = {0, 1, 3, 3, -1, -1, -1};
+    assert_memory_equal(p.index, order == RGT_ORDER_SORTED ? sorted : masked, sizeof sorted);
+    rgt__problem_free(&p);
+  }
+}
+
 /* ---- cases, sizes, failures ---- */
 
 static void cases_are_copied(void **state) {
@@ -323,7 +379,7 @@ static void cases_are_copied(void **state) {
   rgt_case data = {.struct_size = sizeof data, .rows = 2, .x = x, .index = index, .w1 = w, .b1 = b};
   rgt__problem p;
   rgt__error err = {{0}};
-  assert_int_equal(rgt__problem_from_case(&op, &data, RGT_POINTERS, &p, &err), RGT_OK);
+  assert_int_equal(rgt__problem_from_case(&op, &data, RGT_POINTERS, RGT_ORDER_RAW, &p, &err), RGT_OK);
   assert_int_equal(p.rows, 2);
   assert_int_equal(p.form, RGT_POINTERS);
   assert_ptr_not_equal(p.x, x);
@@ -334,13 +390,13 @@ static void cases_are_copied(void **state) {
   assert_true(!p.w2 && !p.b2 && !p.finite && !p.sparse_x);
   rgt__problem_free(&p);
   data.b1 = NULL;
-  assert_int_equal(rgt__problem_from_case(&op, &data, RGT_STACKED, &p, &err), RGT_EINVAL);
+  assert_int_equal(rgt__problem_from_case(&op, &data, RGT_STACKED, RGT_ORDER_RAW, &p, &err), RGT_EINVAL);
   assert_non_null(strstr(err.text, "b1"));
   data.rows = -1;
-  assert_int_equal(rgt__problem_from_case(&op, &data, RGT_STACKED, &p, &err), RGT_EINVAL);
+  assert_int_equal(rgt__problem_from_case(&op, &data, RGT_STACKED, RGT_ORDER_RAW, &p, &err), RGT_EINVAL);
   assert_non_null(strstr(err.text, "-1"));
   data = (rgt_case){.rows = 0, .w1 = w, .b1 = b};
-  assert_int_equal(rgt__problem_from_case(&op, &data, RGT_STACKED, &p, &err), RGT_OK);
+  assert_int_equal(rgt__problem_from_case(&op, &data, RGT_STACKED, RGT_ORDER_RAW, &p, &err), RGT_OK);
   rgt__problem_free(&p);
 }
 
@@ -411,6 +467,8 @@ int main(void) {
       cmocka_unit_test(skew_rule_at_its_borders),
       cmocka_unit_test(index_given_is_kept),
       cmocka_unit_test(same_seed_same_problem),
+      cmocka_unit_test(rows_in_order_share_x),
+      cmocka_unit_test(given_indices_are_sorted),
       cmocka_unit_test(cases_are_copied),
       cmocka_unit_test(sizes_saturate),
       cmocka_unit_test(every_allocation_can_fail),

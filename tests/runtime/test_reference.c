@@ -57,7 +57,7 @@ static float w2[] = {9, 9, 9, 2, -3, 8}, b2[] = {9, 0.5f};
 static int64_t ids[] = {1, -1, 2};
 
 static rgt__problem small(const char *text) {
-  return (rgt__problem){.op = op_of(text), .rows = 3, .x = x, .index = ids, .w1 = w1, .b1 = b1, .w2 = w2, .b2 = b2};
+  return (rgt__problem){.op = op_of(text), .rows = 3, .x_div = 1, .x = x, .index = ids, .w1 = w1, .b1 = b1, .w2 = w2, .b2 = b2};
 }
 
 static void mlp_by_hand(void **state) {
@@ -162,7 +162,8 @@ static void nan_and_overflow(void **state) {
   (void)state;
   uint16_t hx[2], hw1[4], hw2[2];
   int64_t id = 0;
-  rgt__problem p = {.op = op_of("mlp:2-2-1:g1:f16:relu:b0:nk:i64"), .rows = 1, .x = hx, .index = &id, .w1 = hw1, .w2 = hw2};
+  rgt__problem p = {
+      .op = op_of("mlp:2-2-1:g1:f16:relu:b0:nk:i64"), .rows = 1, .x_div = 1, .x = hx, .index = &id, .w1 = hw1, .w2 = hw2};
   const float fx[] = {300, 1}, fw1[] = {300, 0, 0, 1}, fw2[] = {0x1p-10f, 1};
   double *scratch = scratch_of(&p), y, bound;
   unsigned char over;

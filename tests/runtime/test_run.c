@@ -256,10 +256,11 @@ static void bad_arguments(void **state) {
     REFUSE(ld_x = -10, RGT_EINVAL, "ld_x is -10");
     REFUSE(ld_y = 4, RGT_EINVAL, "ld_y is 4");
     REFUSE(ld_y = -1, RGT_EINVAL, "ld_y is -1");
-    REFUSE(x_div = 2, RGT_EUNSUPPORTED, "x_div is 2");
-    REFUSE(x_div = -1, RGT_EUNSUPPORTED, "x_div is -1");
-    REFUSE(y_mode = RGT_Y_ADD, RGT_EUNSUPPORTED, "y_mode is 1");
-    REFUSE(order = RGT_ORDER_SORTED, RGT_EUNSUPPORTED, "order is 1; the op was made with 0 (raw)");
+    REFUSE(x_div = -1, RGT_EINVAL, "x_div is -1; it can be 0 or 1 (every row has its own x) to 2147483647");
+    REFUSE(x_div = RGT_COUNT_MAX + 1, RGT_EINVAL, "x_div is 2147483648");
+    REFUSE(y_mode = (rgt_y_mode)2, RGT_EINVAL, "y_mode is 2; it can be 0 (RGT_Y_SET) or 1 (RGT_Y_ADD)");
+    REFUSE(order = RGT_ORDER_SORTED, RGT_EINVAL, "order is 1; the op was made with 0 (raw)");
+    REFUSE(offsets = p.index, RGT_EINVAL, "and the op's order raw; it can be NULL, or the op made with offsets");
     REFUSE(row_scale = p.x, RGT_EUNSUPPORTED, "row_scale is 0x");
     REFUSE(layer3.w = p.x, RGT_EUNSUPPORTED, "layer3.w is set");
     REFUSE(layer3.w_ptrs = list, RGT_EUNSUPPORTED, "layer3.w_ptrs is set");
@@ -458,6 +459,164 @@ static void nothing_is_allocated(void **state) {
   prepared_runs_allocate_nothing(FRONT_LINEAR, NULL);
 }
 
+/* ---- rows that share their x, come in order, are added ---- */
+
+/* The op of p in an order, in place of the one that begin made. */
+static void reopen(rgt_order order) {
+  rgt_op_options o = {.struct_size = sizeof o, .order = order};
+  rgt_op_free(op);
+  front_ok(&f, rgt_op_new(f.ctx, &p.d, &o, &op));
+  p.args.order = order;
+}
+
+/* Groups rising, masked rows last; x of live rows is finite wherever they come to lie. */
+static void sort_rows(void) {
+  int64_t to = 0;
+  for (int64_t g = 0; g < 3; g++)
+    for (int64_t n = 0; n < 2 + 3 * g; n++) problem_set_group(&p, to++, g);
+  while (to < p.rows) problem_set_group(&p, to++, -1);
+  for (int64_t r = 0; r < p.rows; r++)
+    for (int64_t k = 0; k < p.d.n_in; k++) p.x[r * p.ld_x + k] = problem_group(&p, r) < 0 ? NAN : problem_value(r * 31 + k);
+  problem_expect(&p);
+}
+
+/* 0, 2, 7, 15, 15: group 3 has no rows. */
+static void fill_offsets(void *offsets) {
+  for (int64_t g = 0, at = 0; g <= p.d.groups; at += g < 3 ? 2 + 3 * g : 0, g++) {
+    if (p.d.index_type == RGT_I64)
+      ((int64_t *)offsets)[g] = at;
+    else
+      ((int32_t *)offsets)[g] = (int32_t)at;
+  }
+}
+
+static void in_order_at(const char *text, int prepared) {
+  int64_t offsets[8];
+  for (rgt_order order = RGT_ORDER_RAW; order <= RGT_ORDER_OFFSETS; order++) {
+    begin(text, 19, 1, RGT_STACKED);
+    sort_rows();
+    reopen(order);
+    if (order == RGT_ORDER_OFFSETS) {
+      fill_offsets(offsets);
+      p.args.offsets = offsets;
+      p.args.index = NULL;
+    }
+    if (prepared) front_ok(&f, rgt_op_prepare(op, 19, RGT_PREPARE_WAIT));
+    problem_reset_y(&p);
+    front_ok(&f, rgt_op_run(op, &p.args, NULL));
+    problem_check(&p);
+    end();
+  }
+}
+
+static void rows_in_order(void **state) {
+  (void)state;
+  for (int prepared = 0; prepared < 2; prepared++) {
+    in_order_at(FRONT_MLP, prepared);
+    in_order_at("linear:9-6:g4:f32:relu:b1:kn:i32", prepared);
+  }
+}
+
+static void wrong_offsets(void **state) {
+  int64_t offsets[5];
+  (void)state;
+  begin(FRONT_MLP, 19, 1, RGT_STACKED);
+  sort_rows();
+  reopen(RGT_ORDER_OFFSETS);
+  problem_reset_y(&p);
+  REFUSE(offsets = NULL, RGT_EINVAL, "offsets is NULL with 19 rows");
+  p.args.offsets = offsets;
+#define WRONG(g, value, word)                                           \
+  do {                                                                  \
+    fill_offsets(offsets);                                              \
+    offsets[g] = (value);                                               \
+    front_fails(&f, rgt_op_run(op, &p.args, NULL), RGT_EINVAL, (word)); \
+    problem_untouched(&p);                                              \
+  } while (0)
+  for (int prepared = 0; prepared < 2; prepared++) {
+    WRONG(0, 1,
+          "offsets[0] is 1 with 19 rows; offsets can be 0 first, each no less than the one before, and no more than rows");
+    WRONG(0, -1, "offsets[0] is -1");
+    WRONG(2, 1, "offsets[2] is 1 after 2");
+    WRONG(1, -5, "offsets[1] is -5 after 0");
+    WRONG(3, 20, "offsets[3] is 20 with 19 rows");
+    WRONG(4, INT64_MAX, "offsets[4] is 9223372036854775807 with 19 rows");
+    WRONG(4, 14, "offsets[4] is 14 after 15");
+    front_ok(&f, rgt_op_prepare(op, 19, RGT_PREPARE_WAIT));
+  }
+#undef WRONG
+  fill_offsets(offsets);
+  rgt_args a = p.args;
+  a.y = offsets;
+  a.rows = 1;
+  front_fails(&f, rgt_op_run(op, &a, NULL), RGT_EINVAL, "lies on offsets (0x");
+  run_right();
+  end();
+}
+
+/* Rows 3 i to 3 i + 2 have x row i, whose groups differ. */
+static void rows_share_x(void **state) {
+  (void)state;
+  for (int prepared = 0; prepared < 2; prepared++) {
+    begin(FRONT_MLP, 20, 1, RGT_STACKED);
+    int64_t ld = p.ld_x, n = p.d.n_in;
+    float *shared = malloc(sizeof(float) * (size_t)(7 * ld));
+    problem_fill(shared, (size_t)(7 * ld), 0x7fc00000);
+    for (int64_t r = 0; r < 20; r++)
+      for (int64_t k = 0; k < n; k++) p.x[r * ld + k] = shared[r / 3 * ld + k] = problem_value(r / 3 * 31 + k);
+    problem_expect(&p);
+    if (prepared) front_ok(&f, rgt_op_prepare(op, 20, RGT_PREPARE_WAIT));
+    p.args.x = shared;
+    p.args.x_div = 3;
+    run_right();
+    p.args.x_div = RGT_COUNT_MAX; /* one for all */
+    for (int64_t r = 0; r < 20; r++) memcpy(p.x + r * ld, shared, (size_t)n * sizeof(float));
+    problem_expect(&p);
+    problem_reset_y(&p);
+    run_right();
+    free(shared);
+    end();
+  }
+}
+
+/* Right behind the last of 7 rows of x is no x any more: y may lie there, where 20 rows would reach into it. */
+static void shared_x_beside_y(void **state) {
+  (void)state;
+  begin(FRONT_MLP, 20, 0, RGT_STACKED);
+  float *both = calloc(7 * 10 + 20 * 5, sizeof *both);
+  rgt_args a = p.args;
+  a.x = both;
+  a.y = both + 7 * 10;
+  front_fails(&f, rgt_op_run(op, &a, NULL), RGT_EINVAL, "lies on x (0x");
+  a.x_div = 3;
+  front_ok(&f, rgt_op_run(op, &a, NULL));
+  a.x_div = 2; /* ten rows */
+  front_fails(&f, rgt_op_run(op, &a, NULL), RGT_EINVAL, "lies on x (0x");
+  free(both);
+  end();
+}
+
+static void y_is_added_to(void **state) {
+  static const char *const texts[] = {FRONT_MLP, "linear:9-6:g4:f32:relu:b1:kn:i32", "mlp:3-2-3:g4:f32:none:b0:nk:i64"};
+  (void)state;
+  for (int t = 0; t < 3; t++) {
+    for (int prepared = 0; prepared < 2; prepared++) {
+      begin(texts[t], 23, 1, RGT_STACKED);
+      if (prepared) front_ok(&f, rgt_op_prepare(op, 23, RGT_PREPARE_WAIT));
+      p.args.y_mode = RGT_Y_ADD;
+      for (int64_t r = 0; r < 23; r++)
+        for (int64_t o = 0; o < p.d.n_out; o++) {
+          float old = problem_value(r * 5 + o) + 1.25f;
+          p.y[r * p.ld_y + o] = old; /* masked rows keep it */
+          p.expected[r * p.d.n_out + o] += (double)old;
+        }
+      front_ok(&f, rgt_op_run(op, &p.args, NULL));
+      problem_check(&p);
+      end();
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_form),
@@ -475,6 +634,11 @@ int main(void) {
       cmocka_unit_test(weights_handles),
       cmocka_unit_test(more_rows_than_prepared),
       cmocka_unit_test(nothing_is_allocated),
+      cmocka_unit_test(rows_in_order),
+      cmocka_unit_test(wrong_offsets),
+      cmocka_unit_test(rows_share_x),
+      cmocka_unit_test(shared_x_beside_y),
+      cmocka_unit_test(y_is_added_to),
   };
   return cmocka_run_group_tests(tests, open_house, close_house);
 }

@@ -101,6 +101,7 @@ static void right_kernels_pass(void **state) {
     draw_kernel(&r, &f);
     rgt__verify_plan plan = {.op = f.op, .form = f.form, .rows = 1, .seed = (uint64_t)i};
     plan.align_bytes = 1 << rgt__random_below(&r, 5);
+    plan.order = (rgt_order)rgt__random_below(&r, 3);
     if (rgt__verify_open(&plan, &v, &err) != RGT_OK) fail_msg("%s", err.text);
     rgt__op_format(&f.op, text, NULL);
     rgt__verify_result b = bound_of(v, &f), e = exact_of(v, &f);
@@ -139,6 +140,12 @@ static const planted planted_faults[] = {
     {FAKE_WRITE_BEFORE, LINEAR, "canary", "canary", RGT_STACKED},
     {FAKE_WRITE_INPUT, LINEAR, "canary", "canary", RGT_STACKED},
     {FAKE_MASKED_ALONE, MLP, "masked", "masked", RGT_STACKED},
+    {FAKE_OWN_X, MLP, "any", "permute", RGT_STACKED},
+    {FAKE_OWN_X, LINEAR, "any", "permute", RGT_POINTERS},
+    {FAKE_NOT_ADDED, MLP, "exact", "bound", RGT_STACKED},
+    {FAKE_NOT_ADDED, "linear:10-6:g3:bf16:gelu:b1:kn:i32", "exact", "bound", RGT_STACKED},
+    {FAKE_ADDED_ROUNDED, "linear:10-6:g3:bf16:none:b1:nk:i64", "exact", "maybe", RGT_STACKED},
+    {FAKE_NONE_ADDED, MLP, "masked", "masked", RGT_STACKED},
     {FAKE_MASKED_MINUS_ZERO, LINEAR, "masked", "masked", RGT_STACKED},
     {FAKE_MASKED_LEAK, MLP, "poison", "poison", RGT_STACKED},
     {FAKE_F16_SUMS, MLP, "exact", "bound", RGT_STACKED},
@@ -351,7 +358,7 @@ static void a_wrong_case_blames_itself(void **state) {
 typedef struct watcher {
   fake_kernel kernel;
   size_t align;
-  int n_loose, n_packed, n_nulls, n_null_groups, n_bias_pointers, n_none; /* what was seen */
+  int n_loose, n_packed, n_nulls, n_null_groups, n_bias_pointers, n_none, n_shared, n_added; /* what was seen */
 } watcher;
 
 static void look_at(watcher *w, const void *p, size_t align) {
@@ -364,8 +371,10 @@ static rgt_status watch(void *self, rgt__device *device, const rgt_kargs *k, rgt
   const rgt_op_desc *op = &w->kernel.op;
   size_t element = rgt__number_bytes(op->dtype), align = w->align > element ? w->align : element;
   int64_t unit = (int64_t)(align / element);
-  assert_int_equal(k->x_div, 1);
-  assert_true(k->y_mode == 0 && k->order == 0 && !k->w3 && !k->row_scale);
+  assert_true(k->x_div == 1 || k->x_div == 2);
+  assert_true((k->y_mode == RGT_Y_SET || k->y_mode == RGT_Y_ADD) && k->order == 0 && !k->w3 && !k->row_scale);
+  w->n_shared += k->x_div == 2;
+  w->n_added += k->y_mode == RGT_Y_ADD;
   assert_true(*k->n_index_errors == 0 && *k->first_index_error == INT64_MAX);
   if (!k->rows) {
     assert_true(!k->x && !k->index && !k->y && !k->w1 && !k->b1 && !k->w2 && !k->b2);
@@ -413,14 +422,79 @@ static void layouts_keep_the_promise_and_no_more(void **state) {
     assert_int_equal(rgt__verify_bound(v, &c, &n, &r, &err), RGT_OK);
     assert_right(&r, "bound");
     assert_int_equal(w.n_none, 1);
+    assert_int_equal(w.n_shared, 1);
+    assert_int_equal(w.n_added, 1);
     assert_int_equal(rgt__verify_exact(v, &c, &r, &err), RGT_OK);
     assert_right(&r, "exact");
+    assert_int_equal(w.n_shared, 2);
+    assert_int_equal(w.n_added, 2);
     assert_true(w.n_loose > 10); /* not aligned by chance to more than was promised */
     assert_true(w.n_packed >= 3 && w.n_packed < w.kernel.n_calls);
     assert_true(w.n_bias_pointers >= 3 && w.n_bias_pointers < w.kernel.n_calls);
     assert_int_equal(w.n_null_groups > 0, w.kernel.form == RGT_POINTERS);
     rgt__verify_free(v);
   }
+}
+
+/* ---- rows that come in order ---- */
+
+/* What every call of an ordered op must be. */
+static rgt_status watch_order(void *self, rgt__device *device, const rgt_kargs *k, rgt__error *err) {
+  watcher *w = self;
+  int64_t before = 0;
+  assert_true(k->order == RGT_ORDER_SORTED || k->order == RGT_ORDER_OFFSETS);
+  for (int64_t row = 0; k->order == RGT_ORDER_SORTED && row < k->rows; row++) {
+    int64_t g = fake_index(&w->kernel, k, row), rank = g >= 0 && g < k->groups ? g : k->groups;
+    assert_true(rank >= before);
+    before = rank;
+  }
+  w->n_none += k->rows && k->order == RGT_ORDER_OFFSETS && fake_index_value(&w->kernel, k, 0) != 0; /* wild ones */
+  return fake_run(&w->kernel, device, k, err);
+}
+
+static void calls_keep_the_order(void **state) {
+  (void)state;
+  for (int order = RGT_ORDER_SORTED; order <= RGT_ORDER_OFFSETS; order++) {
+    for (int fault = 0; fault < 3; fault++) {
+      watcher w = {.kernel = {.op = op_of(MLP), .fault = fault == 1 ? FAKE_OFFSET_LATE : fault == 2 ? FAKE_OWN_X : FAKE_RIGHT}};
+      rgt__verify_plan plan = {.op = w.kernel.op, .order = (rgt_order)order};
+      rgt__callable c = {.device = &fake_device, .self = &w, .run = watch_order};
+      rgt__numeric n = numeric_of(&w.kernel);
+      rgt__verify_result r;
+      rgt__verify *v;
+      rgt__error err = {{0}};
+      assert_int_equal(rgt__verify_open(&plan, &v, &err), RGT_OK);
+      assert_int_equal(rgt__verify_bound(v, &c, &n, &r, &err), RGT_OK);
+      int late = fault == 1 && order == RGT_ORDER_OFFSETS;
+      assert_int_equal(r.status, late || fault == 2 ? RGT_EWRONG : RGT_OK);
+      if (fault == 2) assert_string_equal(r.pass, "permute");
+      if (fault == 0) assert_int_equal(w.n_none > 0, order == RGT_ORDER_OFFSETS);
+      if (!late) assert_int_equal(rgt__verify_exact(v, &c, &r, &err), RGT_OK);
+      rgt__verify_free(v);
+    }
+  }
+  assert_int_equal(fake_live_buffers, 0);
+}
+
+static void a_case_must_be_in_order(void **state) {
+  (void)state;
+  rgt_op_desc op = op_of("linear:2-1:g3:f32:none:b0:nk:i32");
+  const float x[] = {1, 2, 3, 4, 5, 6}, w[] = {5, 6, 7, 8, 9, 10};
+  int32_t index[] = {0, 2, -1};
+  rgt_case data = {.struct_size = sizeof data, .rows = 3, .x = x, .index = index, .w1 = w};
+  rgt__verify_plan plan = {.op = op, .order = RGT_ORDER_OFFSETS, .data = &data};
+  rgt__verify *v;
+  rgt__error err = {{0}};
+  assert_int_equal(rgt__verify_open(&plan, &v, &err), RGT_OK);
+  rgt__verify_free(v);
+  index[0] = -1;
+  assert_int_equal(rgt__verify_open(&plan, &v, &err), RGT_EINVAL);
+  assert_non_null(strstr(err.text, "index[1] is 2 after -1, and the op's rows are offsets"));
+  plan.order = RGT_ORDER_RAW;
+  assert_int_equal(rgt__verify_open(&plan, &v, &err), RGT_OK);
+  rgt__verify_free(v);
+  plan.order = (rgt_order)3;
+  assert_int_equal(rgt__verify_open(&plan, &v, &err), RGT_EINVAL);
 }
 
 /* ---- failures that are no verdict ---- */
@@ -555,6 +629,8 @@ int main(void) {
       cmocka_unit_test(cases_are_compared),
       cmocka_unit_test(a_wrong_case_blames_itself),
       cmocka_unit_test(layouts_keep_the_promise_and_no_more),
+      cmocka_unit_test(calls_keep_the_order),
+      cmocka_unit_test(a_case_must_be_in_order),
       cmocka_unit_test(a_failed_launch_is_no_verdict),
       cmocka_unit_test(device_memory_can_run_out),
       cmocka_unit_test(host_memory_can_run_out),

@@ -46,7 +46,12 @@ typedef enum fake_fault {
   FAKE_PACKED_X, /* takes leading dimensions for the packed ones */
   FAKE_PACKED_W,
   FAKE_STACKED_BIAS, /* ignores the pointer flags */
-  FAKE_Y_TRUNCATED   /* rounds y toward zero */
+  FAKE_Y_TRUNCATED,  /* rounds y toward zero */
+  FAKE_OWN_X,        /* takes rows to have an x each */
+  FAKE_NOT_ADDED,
+  FAKE_ADDED_ROUNDED, /* rounds before it adds */
+  FAKE_NONE_ADDED,    /* 0 in rows without a group though y is added to */
+  FAKE_OFFSET_LATE    /* the first row of a group is taken for one of the group before */
 } fake_fault;
 
 typedef struct fake_kernel {
@@ -161,19 +166,31 @@ static inline float fake_dot(const fake_kernel *f, const fake_layer *l, int64_t 
   return ((acc[0] + acc[4]) + (acc[1] + acc[5])) + ((acc[2] + acc[6]) + (acc[3] + acc[7]));
 }
 
-static inline int64_t fake_index(const fake_kernel *f, const rgt_kargs *k, int64_t row) {
-  if (f->op.index_type == RGT_I32) return ((const int32_t *)k->index)[row];
-  int64_t g = ((const int64_t *)k->index)[row];
+static inline int64_t fake_index_value(const fake_kernel *f, const rgt_kargs *k, int64_t i) {
+  if (f->op.index_type == RGT_I32) return ((const int32_t *)k->index)[i];
+  int64_t g = ((const int64_t *)k->index)[i];
   return f->fault == FAKE_INDEX_32 ? (int32_t)g : g;
 }
 
+static inline int64_t fake_index(const fake_kernel *f, const rgt_kargs *k, int64_t row) {
+  int64_t late = f->fault == FAKE_OFFSET_LATE && row > 0;
+  if (k->order != RGT_ORDER_OFFSETS) return fake_index_value(f, k, row);
+  for (int64_t g = 0; g < k->groups; g++)
+    if (fake_index_value(f, k, g) <= row - late && fake_index_value(f, k, g + 1) > row - late) return g;
+  return -1;
+}
+
 static inline void fake_zero_row(const fake_kernel *f, const rgt_kargs *k, int64_t row, double zero) {
+  if (k->y_mode == RGT_Y_ADD && f->fault != FAKE_NONE_ADDED && row < k->rows) return;
   for (int64_t c = 0; c < f->op.n_out; c++) rgt__number_store(f->op.dtype, k->y, row * k->ld_y + c, zero);
 }
 
 static inline void fake_store(const fake_kernel *f, const rgt_kargs *k, int64_t row, int64_t column, float v) {
   if (f->fault == FAKE_UNWRITTEN && row == 1 && column == f->op.n_out - 1) return;
   if (f->fault == FAKE_LIVE_MINUS_ZERO && v == 0) v = -0.0f;
+  if (k->y_mode == RGT_Y_ADD && f->fault == FAKE_ADDED_ROUNDED) v = (float)rgt__number_round(f->op.dtype, v);
+  if (k->y_mode == RGT_Y_ADD && f->fault != FAKE_NOT_ADDED)
+    v = (float)rgt__number_load(f->op.dtype, k->y, row * k->ld_y + column) + v;
   double r = rgt__number_round(f->op.dtype, v);
   if (f->fault == FAKE_Y_TRUNCATED && fabs(r) > fabs(v)) r = nextafter(v, 0) * (1 - rgt__number_u(f->op.dtype));
   rgt__number_store(f->op.dtype, k->y, row * k->ld_y + column, r);
@@ -189,11 +206,12 @@ static inline void fake_live_row(const fake_kernel *f, const rgt_kargs *k, int64
   if (f->fault == FAKE_NEIGHBOUR && row && fake_index(f, k, row - 1) == -1) sum = FAKE_BACKWARD;
   if (f->fault == FAKE_ROW_COUNT && k->rows < 16) sum = FAKE_BACKWARD;
   if (f->fault == FAKE_WRONG_GROUP && k->rows > 200 && row == f->wrong_row) g = g == 1 ? f->other_group : 1;
-  for (int64_t i = 0; i < op->n_in; i++) x[i] = (float)rgt__number_load(op->dtype, k->x, row * ld_x + i);
+  int64_t x_row = f->fault == FAKE_OWN_X ? row % ((k->rows - 1) / k->x_div + 1) : row / k->x_div;
+  for (int64_t i = 0; i < op->n_in; i++) x[i] = (float)rgt__number_load(op->dtype, k->x, x_row * ld_x + i);
   if (f->fault == FAKE_READ_PADDING && k->ld_x > op->n_in)
-    extra = 0 * (float)rgt__number_load(op->dtype, k->x, row * k->ld_x + op->n_in);
+    extra = 0 * (float)rgt__number_load(op->dtype, k->x, x_row * k->ld_x + op->n_in);
   if (f->fault == FAKE_MASKED_LEAK && row && fake_index(f, k, row - 1) == -1)
-    extra = 0 * (float)rgt__number_load(op->dtype, k->x, (row - 1) * k->ld_x);
+    extra = 0 * (float)rgt__number_load(op->dtype, k->x, (row - 1) / k->x_div * k->ld_x);
   if (f->fault == FAKE_UNUSED_TIMES_ZERO) extra = 0 * (float)rgt__number_load(op->dtype, k->w1, 0);
   fake_layer l = fake_layer_of(f, k, 1, g);
   float *out = h;

@@ -18,6 +18,7 @@
 #include "runtime/cli/out_file.c"
 #include "runtime/cli/problem_text.c"
 #include "runtime/cli/progress.c"
+#include "runtime/cli/row_order.c"
 #include "runtime/cli/units.c"
 
 enum { CASES_MAX = 64, PATH_SIZE = 1024 };

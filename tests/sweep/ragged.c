@@ -159,6 +159,8 @@ static rgt_status make_set(const sweep_row *row, const drawing *d, int exact, rg
   if (!room) return rgt__error_nomem(err, (size_t)d->rows * sizeof(int64_t));
   op.groups = d->groups;
   o.form = row->form;
+  o.order = row->order;
+  o.x_div = row->x_div;
   o.seed = d->r.state;
   o.index = narrowed(d, room);
   rgt_status status = rgt__problem_make(&op, &o, &problem, err);
@@ -170,17 +172,18 @@ static rgt_status call(const sweep_row *row, rgt__verify_set *set, const rgt__ve
                        const rgt__callable *c, const rgt__numeric *numeric, rgt__verify_result *result, rgt__error *err) {
   const rgt__problem *p = &set->problem;
   rgt__verify_data data = {0};
-  rgt__verify_call call = {.rows = p->rows, .nan_row = -1, .nulls = p->rows == 0};
+  rgt__verify_call call = {
+      .rows = p->rows, .nan_row = -1, .nulls = p->rows == 0, .shares_x = row->x_div > 1, .adds = row->y_mode == RGT_Y_ADD};
   rgt__verify_output out = {0};
   size_t bytes = (size_t)p->rows * (size_t)p->op.n_out * rgt__number_bytes(p->op.dtype);
-  (void)row;
   out.y = rgt__alloc(bytes);
   if (!out.y) return rgt__error_nomem(err, bytes);
   rgt_status status = exact ? RGT_OK : rgt__verify_set_bounds(set, numeric, err);
   if (status == RGT_OK) status = rgt__verify_data_open(c->device, p, layout, &data, err);
   if (status == RGT_OK) status = rgt__verify_data_run(&data, c, &call, &out, err);
-  if (status == RGT_OK && rgt__verify_check_elements(set, &out, layout->fill, exact ? RGT_VERIFY_EXACT : RGT_VERIFY_BOUND,
-                                                     exact ? "exact" : "bound", result))
+  if (status == RGT_OK &&
+      rgt__verify_check_elements(set, &call, &out, layout->fill, exact ? RGT_VERIFY_EXACT : RGT_VERIFY_BOUND,
+                                 exact ? "exact" : "bound", result))
     rgt__verify_check_rest(p, &call, &out, result);
   rgt__verify_data_close(&data);
   rgt__free(out.y);

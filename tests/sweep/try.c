@@ -95,6 +95,7 @@ static int verify(trying *t, const rgt__callable *bound, const rgt__callable *ex
   rgt__error *err = &t->ctx->error;
   rgt__verify_plan plan = {.op = t->row->op,
                            .form = t->row->form,
+                           .order = t->row->order,
                            .seed = sweep_row_seed(t->row, t->o->seed),
                            .data = data,
                            .align_bytes = t->row->align_bytes};

@@ -307,15 +307,22 @@ VEC_INLINE vf val_load_part(const void *p, long long i, long long n, int floats)
 VEC_INLINE vf val_set1(const void *p, long long i, int floats) {
   return floats ? vf_set1(((const float *)p)[i]) : ve_set1((const elem *)p + i);
 }
-VEC_INLINE void val_store(void *p, long long i, vf v, int floats) {
-  if (floats)
+/* add, known when it runs: what the caller's values were is added first, in f32, and rounded with them once. */
+VEC_INLINE void val_store(void *p, long long i, vf v, int floats, int add) {
+  elem *to = (elem *)p + i;
+  if (floats) {
     vf_store((float *)p + i, v);
-  else
-    ve_store((elem *)p + i, v);
+    return;
+  }
+  if (add) v = ve_load(to) + v;
+  ve_store(to, v);
 }
-VEC_INLINE void val_store_part(void *p, long long i, vf v, long long n, int floats) {
-  if (floats)
+VEC_INLINE void val_store_part(void *p, long long i, vf v, long long n, int floats, int add) {
+  elem *to = (elem *)p + i;
+  if (floats) {
     vf_store_part((float *)p + i, v, n);
-  else
-    ve_store_part((elem *)p + i, v, n);
+    return;
+  }
+  if (add) v = ve_load_part(to, n) + v;
+  ve_store_part(to, v, n);
 }

@@ -1,7 +1,7 @@
 /* group_sort.h -- a stable counting sort of row numbers by group, in two steps of n_parts parts each. Needs call.h.
  *
  *   count   each part counts the rows of its share, by group
- *   place   each part writes its rows' numbers to their places; masked rows and rows with a wrong index get y = 0 instead
+ *   place   each part writes its rows' numbers to their places; rows that are masked or have a wrong index are done with there
  *
  * Workspace, all int: row_first [groups + 1] | tile_first [groups + 1] | rows_of_groups [rows] | counts and cursors, both
  * [n_parts][groups] and of no use after `place`. Rows of group g are rows_of_groups[row_first[g] .. row_first[g + 1]), in the
@@ -71,7 +71,7 @@ static void sort_place(const rgt_kargs *k, const group_sort *s, int index_bits, 
       s->rows_of_groups[cursor[g]++] = (int)r;
     } else {
       call_report(k, g, r);
-      call_zero((elem *)k->y + r * k->ld_y, n_out);
+      call_none(k, r, n_out);
     }
   }
 }

@@ -193,6 +193,17 @@ VEC_INLINE void vf_rows_to_columns(const elem *const *row, rgt_int64 n_k, float 
   }
 }
 
+/* row[i][at + n] += from[n * pitch + i]: one output after the other, since none may be met twice. */
+static __attribute__((noinline, unused)) void vf_columns_added(const float *from, rgt_int64 pitch, rgt_int64 n_n,
+                                                               rgt_int64 n_rows, elem *const *row, rgt_int64 at) {
+  for (rgt_int64 n = 0; n < n_n; n++) {
+    elem t[LANES] = {0};
+    for (rgt_int64 i = 0; i < n_rows; i++) t[i] = row[i][at + n];
+    ve_store(t, ve_load(t) + vf_load(from + n * pitch));
+    for (rgt_int64 i = 0; i < n_rows; i++) row[i][at + n] = t[i];
+  }
+}
+
 /* row[i][at + n] = from[n * pitch + i] for n_rows <= LANES rows and n_n values: the way back. */
 VEC_INLINE void vf_columns_to_rows(const float *from, rgt_int64 pitch, rgt_int64 n_n, rgt_int64 n_rows, elem *const *row,
                                    rgt_int64 at) {

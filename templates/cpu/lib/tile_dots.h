@@ -3,7 +3,7 @@
  * elem.h, shuffle.h, act.h.
  *
  * Four outputs at a time. Each sum is one of vectors over k, added up by one tree, and the bias comes last: class dot<LANES>,
- * the bits of layer_row.h. x is f32, as in tile_outputs.h; y_ours says that y's are floats of our own. */
+ * the bits of layer_row.h. x is f32, as in tile_outputs.h; y_ours says that y's are floats of our own. add: elem.h. */
 enum {
   DOT_ROWS = DEVICE_LANES_MAX == 16 ? 4 : 2, /* four sums each: as many as the registers hold */
   DOT_ROWS_SUMMED = LANES / 4,               /* whose four sums a tree takes */
@@ -23,8 +23,26 @@ VEC_INLINE vf dots_bias(const elem *b, rgt_int64 n) {
   return vf_load(all);
 }
 
+/* n <= 4 sums, added to y. */
+static __attribute__((noinline, unused)) void dots_added(elem *y, const float *sum, rgt_int64 n) {
+  elem t[LANES] = {0};
+  float v[LANES] = {0};
+  for (rgt_int64 o = 0; o < n; o++) {
+    t[o] = y[o];
+    v[o] = sum[o];
+  }
+  ve_store(t, ve_load(t) + vf_load(v));
+  for (rgt_int64 o = 0; o < n; o++) y[o] = t[o];
+}
+
 /* Four lanes from 4 * i on of v, rounded, to the first n <= 4 of y. */
-VEC_INLINE void dots_store(void *y, const vf *v, int i, rgt_int64 n, int y_ours) {
+VEC_INLINE void dots_store(void *y, const vf *v, int i, rgt_int64 n, int y_ours, int add) {
+  if (!y_ours && add) {
+    float sums[LANES];
+    vf_store(sums, *v);
+    dots_added(y, sums + 4 * i, n);
+    return;
+  }
   if (!y_ours && DTYPE != DTYPE_F32) {
     elem t[LANES];
     ve_store(t, *v);
@@ -41,7 +59,8 @@ VEC_INLINE void dots_store(void *y, const vf *v, int i, rgt_int64 n, int y_ours)
 
 /* n_outputs <= 4 outputs from row 0 of w on, for n_rows <= rows rows; rows is a constant. */
 VEC_INLINE void dots_block(const elem *w, rgt_int64 ld, const elem *b, const elem *const *x, rgt_int64 n_k, int rows,
-                           rgt_int64 n_rows, rgt_int64 n_outputs, int act, elem *const *y, int y_ours, rgt_int64 column) {
+                           rgt_int64 n_rows, rgt_int64 n_outputs, int act, elem *const *y, int y_ours, int add,
+                           rgt_int64 column) {
   vf sum[DOT_ROWS][4];
   const float *xi[DOT_ROWS];
   const elem *wo[4];
@@ -88,22 +107,22 @@ VEC_INLINE void dots_block(const elem *w, rgt_int64 ld, const elem *b, const ele
     z = act_select(act, z);
     UNROLL
     for (int j = 0; j < DOT_ROWS_SUMMED && first + j < rows; j++)
-      if (first + j < n_rows) dots_store(val_to(y[first + j], column, y_ours), &z, j, n_outputs, y_ours);
+      if (first + j < n_rows) dots_store(val_to(y[first + j], column, y_ours), &z, j, n_outputs, y_ours, add);
   }
 }
 
 /* A layer for n_rows rows, x[i] to y[i]; n_k and n_n are constants. */
 VEC_INLINE void dots_layer(const elem *w, rgt_int64 ld, const elem *b, const elem *const *x, rgt_int64 n_k, rgt_int64 n_n,
-                           rgt_int64 n_rows, int act, elem *const *y, int y_ours) {
+                           rgt_int64 n_rows, int act, elem *const *y, int y_ours, int add) {
   for (rgt_int64 n = 0; n < n_n; n += 4, w += 4 * ld, b = b ? b + 4 : b) {
     const rgt_int64 n_outputs = n_n - n < 4 ? n_n - n : 4;
     rgt_int64 r = 0;
     for (; n_rows - r > DOT_ROWS / 2; r += DOT_ROWS)
-      dots_block(w, ld, b, x + r, n_k, DOT_ROWS, n_rows - r, n_outputs, act, y + r, y_ours, n);
+      dots_block(w, ld, b, x + r, n_k, DOT_ROWS, n_rows - r, n_outputs, act, y + r, y_ours, add, n);
     if (DOT_ROWS == 4 && n_rows - r == 2) {
-      dots_block(w, ld, b, x + r, n_k, 2, 2, n_outputs, act, y + r, y_ours, n);
+      dots_block(w, ld, b, x + r, n_k, 2, 2, n_outputs, act, y + r, y_ours, add, n);
       r += 2;
     }
-    if (n_rows - r > 0) dots_block(w, ld, b, x + r, n_k, 1, 1, n_outputs, act, y + r, y_ours, n);
+    if (n_rows - r > 0) dots_block(w, ld, b, x + r, n_k, 1, 1, n_outputs, act, y + r, y_ours, add, n);
   }
 }

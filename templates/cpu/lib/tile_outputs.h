@@ -5,7 +5,7 @@
  * as it lies; outputs_pack makes it from either layout. Each sum starts at its bias and is a chain over k: class seq.
  *
  * x is always f32: with 16-bit storage rows are widened to floats of our own first, and panels are packed as floats. Arrays of
- * rows are of elem * all the same; y_ours says of y's that floats lie there. */
+ * rows are of elem * all the same; y_ours says of y's that floats lie there. add: elem.h. */
 enum { PANEL = VECTORS * LANES };
 
 /* Floats of a packed matrix: whole panels. */
@@ -55,7 +55,8 @@ VEC_INLINE void outputs_widen(const elem *const *x, rgt_int64 n_k, rgt_int64 n_r
 /* `rows` rows times `vectors` vectors of outputs, the last of which has `last` outputs; rows and vectors are constants.
  * packed: w is a panel of ours, whose vectors are whole even past `last`. */
 VEC_INLINE void outputs_block(const void *w, rgt_int64 ld, int packed, const elem *b, const elem *const *x, rgt_int64 n_k,
-                              int rows, int vectors, rgt_int64 last, int act, elem *const *y, int y_ours, rgt_int64 column) {
+                              int rows, int vectors, rgt_int64 last, int act, elem *const *y, int y_ours, int add,
+                              rgt_int64 column) {
   vf sum[BLOCK * VECTORS];
   const float *xi[BLOCK];
   UNROLL
@@ -90,36 +91,36 @@ VEC_INLINE void outputs_block(const void *w, rgt_int64 ld, int packed, const ele
     UNROLL
     for (int v = 0; v < vectors; v++) {
       if (v + 1 < vectors || last == LANES)
-        val_store(y[i], column + v * LANES, sum[i * vectors + v], y_ours);
+        val_store(y[i], column + v * LANES, sum[i * vectors + v], y_ours, add);
       else
-        val_store_part(y[i], column + v * LANES, sum[i * vectors + v], last, y_ours);
+        val_store_part(y[i], column + v * LANES, sum[i * vectors + v], last, y_ours, add);
     }
   }
 }
 
 /* One panel for all rows of a tile: BLOCK at a time, then 4, 2 and 1. */
 VEC_INLINE void outputs_panel(const void *w, rgt_int64 ld, int packed, const elem *b, const elem *const *x, rgt_int64 n_k,
-                              rgt_int64 n_rows, int vectors, rgt_int64 last, int act, elem *const *y, int y_ours,
+                              rgt_int64 n_rows, int vectors, rgt_int64 last, int act, elem *const *y, int y_ours, int add,
                               rgt_int64 column) {
   rgt_int64 r = 0;
   for (; r + BLOCK <= n_rows; r += BLOCK)
-    outputs_block(w, ld, packed, b, x + r, n_k, BLOCK, vectors, last, act, y + r, y_ours, column);
+    outputs_block(w, ld, packed, b, x + r, n_k, BLOCK, vectors, last, act, y + r, y_ours, add, column);
   if (BLOCK > 4 && n_rows - r >= 4) {
-    outputs_block(w, ld, packed, b, x + r, n_k, 4, vectors, last, act, y + r, y_ours, column);
+    outputs_block(w, ld, packed, b, x + r, n_k, 4, vectors, last, act, y + r, y_ours, add, column);
     r += 4;
   }
   if (n_rows - r >= 2) {
-    outputs_block(w, ld, packed, b, x + r, n_k, 2, vectors, last, act, y + r, y_ours, column);
+    outputs_block(w, ld, packed, b, x + r, n_k, 2, vectors, last, act, y + r, y_ours, add, column);
     r += 2;
   }
-  if (n_rows - r >= 1) outputs_block(w, ld, packed, b, x + r, n_k, 1, vectors, last, act, y + r, y_ours, column);
+  if (n_rows - r >= 1) outputs_block(w, ld, packed, b, x + r, n_k, 1, vectors, last, act, y + r, y_ours, add, column);
 }
 
 /* A layer for n_rows rows, x[i] to y[i]; n_k and n_n are constants. packed 0: w is a kn matrix as it lies; 1: outputs_pack made
  * it; 2: w is as it lies in either layout, and each panel is packed here, into `panel`, for the rows at hand. */
 VEC_INLINE void outputs_layer(int packed, int layout_kn, const void *w, rgt_int64 ld, const elem *b, const elem *const *x,
                               rgt_int64 n_k, rgt_int64 n_n, rgt_int64 n_rows, int act, float *panel, elem *const *y,
-                              int y_ours) {
+                              int y_ours, int add) {
   rgt_int64 n = 0;
   for (; n < n_n; n += PANEL) {
     const void *from = packed == 1 ? val_at(w, n * n_k, 1) : val_at(w, layout_kn ? n : n * ld, 0);
@@ -130,7 +131,7 @@ VEC_INLINE void outputs_layer(int packed, int layout_kn, const void *w, rgt_int6
     }
     const elem *bias = b ? b + n : b;
     if (n + PANEL <= n_n) {
-      outputs_panel(from, ld_panel, packed != 0, bias, x, n_k, n_rows, VECTORS, LANES, act, y, y_ours, n);
+      outputs_panel(from, ld_panel, packed != 0, bias, x, n_k, n_rows, VECTORS, LANES, act, y, y_ours, add, n);
       continue;
     }
     const rgt_int64 left = n_n % PANEL; /* a constant decides which of these */
@@ -138,7 +139,7 @@ VEC_INLINE void outputs_layer(int packed, int layout_kn, const void *w, rgt_int6
     for (int v = 1; v <= VECTORS; v++) {
       const rgt_int64 last = left - (v - 1) * LANES;
       if (last >= 1 && last <= LANES)
-        outputs_panel(from, ld_panel, packed != 0, bias, x, n_k, n_rows, v, last, act, y, y_ours, n);
+        outputs_panel(from, ld_panel, packed != 0, bias, x, n_k, n_rows, v, last, act, y, y_ours, add, n);
     }
   }
 }

@@ -12,9 +12,14 @@ VEC_INLINE void rows_pack(const elem *const *row, int vectors, rgt_int64 n_k, fl
   for (int v = 0; v < vectors; v++) vf_rows_to_columns(row + v * LANES, n_k, xt + v * LANES, TILE);
 }
 
-/* yt[n_n][TILE] to columns from `at` on of the first n_rows rows. */
-VEC_INLINE void rows_unpack(const float *yt, rgt_int64 n_n, rgt_int64 n_rows, elem *const *row, rgt_int64 at) {
+/* yt[n_n][TILE] to columns from `at` on of the first n_rows rows, or added to them. */
+VEC_INLINE void rows_unpack(const float *yt, rgt_int64 n_n, rgt_int64 n_rows, elem *const *row, rgt_int64 at, int add) {
   rgt_int64 i = 0;
+  if (add) {
+    for (; i < n_rows; i += LANES)
+      vf_columns_added(yt + i, TILE, n_n, n_rows - i < LANES ? n_rows - i : LANES, row + i, at);
+    return;
+  }
   for (; i + LANES <= n_rows; i += LANES) vf_columns_to_rows(yt + i, TILE, n_n, LANES, row + i, at);
   if (i < n_rows) vf_columns_to_rows(yt + i, TILE, n_n, n_rows - i, row + i, at);
 }
