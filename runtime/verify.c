@@ -1,8 +1,8 @@
 /* verify.c -- is a loaded variant right? Both passes of verify.md over problems that are made once for an op.
  *
  * Bound pass: random data, uniform groups, padded layout; then verify_rows.c's calls on the same rows, then the caller's case.
- * Exact pass: zipf groups, in the padded and in the tight layout, where rows share their x and y is added to. In both passes
- * two rows in order have the same x, which most calls are given twice all the same. A tenth of the rows is masked. The bound
+ * Exact pass: zipf groups, in the padded layout and in the tight one; two rows in order have the same x, which they are given
+ * each in the first and once in the second, where y is added to as well. A tenth of the rows is masked. The bound
  * pass has three groups or more even where the op has fewer, so that one can be unused and hold NaN: groups never reach
  * generated source. It has fewer than the op where all the weights would take over WEIGHT_BYTES, yet two or more if the op has:
  * a call may use another number of groups than was tuned for. And never over GROUPS_MAX: a program may be valid only where rows
@@ -52,13 +52,13 @@ static rgt_status make_generated(rgt__verify *v, const rgt__verify_plan *plan, r
   o.nan_unused = 1;
   o.form = plan->form;
   o.order = plan->order;
-  o.x_div = X_DIV;
   o.seed = plan->seed;
   if (op.groups > limit) op.groups = twin.groups = limit;
   if (op.groups < 3 && limit >= 3) op.groups = 3;
   rgt_status status = make_set(&op, &o, &v->bound, err);
   if (status != RGT_OK) return status;
   o.kind = RGT_PROBLEM_EXACT;
+  o.x_div = X_DIV; /* not in the bound pass, whose rows are to be as many as they are */
   o.rows = 0;
   o.skew = RGT_SKEW_ZIPF;
   o.seed += 2;

@@ -26,7 +26,7 @@ int rgt__verify_check_none(const rgt__problem *p, const rgt__verify_call *call, 
                            const char *pass, rgt__verify_result *result);
 
 /* rgt__verify_rows -- rule 7b and the odd calls: the problem's rows permuted (as far as its order lets them be), dropped, added;
- * sizes 1, 8 and odd; one group; all masked; none; indices out of range; a NaN; x shared by rows; y added to. padded: the problem on the device, laid out padded. base: y of all of it. */
+ * sizes 1, 8 and odd; one group; all masked; none; indices out of range; a NaN; y added to. padded: the problem on the device, laid out padded. base: y of all of it. */
 rgt_status rgt__verify_rows(const rgt__verify_set *s, rgt__verify_data *padded, const rgt__callable *c, uint64_t seed,
                             const unsigned char *base, int *right, rgt__verify_result *result, rgt__error *err);
 

@@ -2,8 +2,7 @@
  *
  * y[r] depends on x[r], index[r] and that group's weights only. So any call on rows of the problem must give each of them the
  * bits that it had in the call on all of them, whatever the order, the neighbours, their number, the leading dimensions, how
- * biases are passed, however many groups the call has, and whether rows that have the same x are given it once or each. Where
- * one row's x gets a NaN, that row and no other turns NaN.
+ * biases are passed, and however many groups the call has. Where one row's x gets a NaN, that row and no other turns NaN.
  *
  * Where the op's rows come in order, those of each call are put in order first, as they would be by its caller: rows of a group
  * stay as they were drawn, rows without one come last. */
@@ -212,12 +211,6 @@ static rgt_status bad_indices(work *w, rgt__verify_data *data, rgt__error *err) 
   return one_call(w, data, &call, err);
 }
 
-/* Rows that share their x are given it once. */
-static rgt_status shared_x(work *w, rgt__verify_data *data, rgt__error *err) {
-  rgt__verify_call call = {.rows = w->p->rows, .nan_row = -1, .shares_x = 1};
-  return one_call(w, data, &call, err);
-}
-
 /* y is added to: no bits to go by, but a reference and its bound. */
 static rgt_status added(work *w, rgt__verify_data *data, rgt__error *err) {
   const rgt__problem *p = w->p;
@@ -273,7 +266,6 @@ static rgt_status all_calls(work *w, rgt__verify_data *padded, rgt__verify_data 
   if (status == RGT_OK && w->right && w->n_live) status = one_group(w, padded, err);
   if (status == RGT_OK && w->right) status = all_masked(w, tight, err);
   if (status == RGT_OK && w->right) status = bad_indices(w, padded, err);
-  if (status == RGT_OK && w->right) status = shared_x(w, tight, err);
   if (status == RGT_OK && w->right) status = added(w, tight, err);
   if (status == RGT_OK && w->right && w->p->order == RGT_ORDER_OFFSETS) status = wild_offsets(w, padded, err);
   if (status == RGT_OK && w->right) status = no_rows(w, padded, err);

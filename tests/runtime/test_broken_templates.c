@@ -66,27 +66,27 @@ static const struct {
   const char *pass;
   int64_t row, column;
 } faults[N_FAULTS] = {
-    [1] = {"bound", ANY, 0},      /* dropped k tail */
-    [2] = {"bound", 100, ANY},    /* wrong group: row 100, or the next live one */
-    [3] = {"canary", ANY, ANY},   /* past the row */
-    [4] = {"masked", ANY, 0},     /* masked alone */
-    [5] = {"bound", ANY, ANY},    /* half sums */
-    [6] = {"bound", ANY, ANY},    /* bias of another group */
-    [7] = {"permute", ANY, ANY},  /* row order */
-    [8] = {"masked", ANY, 0},     /* reads masked x */
-    [9] = {"bound", ANY, ANY},    /* hidden dropped */
-    [10] = {"bound", ANY, ANY},   /* relu eats NaN */
-    [11] = {"bound", ANY, ANY},   /* no second bias */
-    [12] = {"poison", 1, 4},      /* one unwritten */
-    [13] = {"bound", ANY, ANY},   /* half hidden */
-    [14] = {"status", ANY, ANY},  /* no error count */
-    [15] = {"masked", ANY, 0},    /* minus zero */
-    [16] = {"poison", 1, 0},      /* packed x: what lies between the rows */
-    [17] = {"canary", ANY, ANY},  /* before y */
-    [18] = {"canary", ANY, ANY},  /* in the input */
-    [19] = {"permute", ANY, ANY}, /* all x own */
-    [20] = {"bound", ANY, ANY},   /* not added */
-    [21] = {"masked", ANY, 0},    /* none is zero */
+    [1] = {"bound", ANY, 0},     /* dropped k tail */
+    [2] = {"bound", 100, ANY},   /* wrong group: row 100, or the next live one */
+    [3] = {"canary", ANY, ANY},  /* past the row */
+    [4] = {"masked", ANY, 0},    /* masked alone */
+    [5] = {"bound", ANY, ANY},   /* half sums */
+    [6] = {"bound", ANY, ANY},   /* bias of another group */
+    [7] = {"permute", ANY, ANY}, /* row order */
+    [8] = {"masked", ANY, 0},    /* reads masked x */
+    [9] = {"bound", ANY, ANY},   /* hidden dropped */
+    [10] = {"bound", ANY, ANY},  /* relu eats NaN */
+    [11] = {"bound", ANY, ANY},  /* no second bias */
+    [12] = {"poison", 1, 4},     /* one unwritten */
+    [13] = {"bound", ANY, ANY},  /* half hidden */
+    [14] = {"status", ANY, ANY}, /* no error count */
+    [15] = {"masked", ANY, 0},   /* minus zero */
+    [16] = {"poison", 1, 0},     /* packed x: what lies between the rows */
+    [17] = {"canary", ANY, ANY}, /* before y */
+    [18] = {"canary", ANY, ANY}, /* in the input */
+    [19] = {"exact", ANY, ANY},  /* all x own */
+    [20] = {"bound", ANY, ANY},  /* not added */
+    [21] = {"masked", ANY, 0},   /* none is zero */
 };
 
 static void variant_of(int fault, char text[RGT_VARIANT_TEXT_MAX]) {
