@@ -120,6 +120,7 @@ static void tune(told *t, int compile_ms, int force) {
                              .n_rows = 1,
                              .budget_s = 600,
                              .force = force,
+                             .exhaustive = 1, /* 64 are more than the 60 that are always tried whole */
                              .progress = on_progress,
                              .progress_user = t};
   if (rgt_op_new(ctx, &d, NULL, &op) != RGT_OK) _exit(4);
