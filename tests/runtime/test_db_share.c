@@ -191,6 +191,8 @@ static void forged_winners_are_never_taken(void **state) {
   rgt_why_info why = {.struct_size = sizeof why};
   front_ok(&f, rgt_why(op, 8, &why));
   assert_string_equal(why.variant, r.winner); /* what was measured here */
+  assert_int_equal(why.time_ps, r.time_ps);   /* by lookup, not because everything else failed */
+  assert_true(why.exact && why.from != RGT_FROM_DEFAULT && why.from != RGT_FROM_BUILTIN);
   problem_free(&p);
 }
 
