@@ -82,39 +82,42 @@ template <int PART> DEV void stored_run(const sums &c, int n, int h, u32 (&run)[
   for (int s = 0; s < STEPS; s++) stored_quad<PART>(c[n][s], h, run + QUAD * s);
 }
 
-/* Chunk m of y's columns, of row h of sub-tile n, set or added. Every lane takes part, those that have a row store. */
-template <int V> DEV void store_row(const rgt_kargs &k, const tile &at, int n, int h, int m, const sums &c) {
+/* A lane's run of a row of y, from column o on, set or added. */
+template <int V> DEV void store_values(const rgt_kargs &k, elem *to, int o, const float (&v)[RUN]) {
   enum : int { A = V * (int)sizeof(elem) };
-  float v[RUN];
-  const i64 row = row_of(at, n, h);
-  const int o = m * CHUNK + RUN * lane_t();
 #pragma unroll
-  for (int s = 0; s < STEPS; s++) value_quad(c[n][s], h, v + 4 * s);
-  if (place_of(n, h) < at.n) {
-    elem *to = y_of(k, row) + o;
+  for (int i = 0; i < RUN; i += V)
+    if (N_OUT % CHUNK == 0 || o + i < N_OUT) {
+      float part[V], old[V];
 #pragma unroll
-    for (int i = 0; i < RUN; i += V)
-      if (N_OUT % CHUNK == 0 || o + i < N_OUT) {
-        float part[V], old[V];
+      for (int j = 0; j < V; j++) part[j] = v[i + j];
+      if (adds(k)) {
+        load_back<V, A>(to + i, old);
 #pragma unroll
-        for (int j = 0; j < V; j++) part[j] = v[i + j];
-        if (adds(k)) {
-          load_back<V, A>(to + i, old);
-#pragma unroll
-          for (int j = 0; j < V; j++) part[j] = __fadd_rn(old[j], part[j]);
-        }
-        store_run<V, A>(to + i, part);
+        for (int j = 0; j < V; j++) part[j] = __fadd_rn(old[j], part[j]);
       }
-  }
-  __syncwarp();
+      store_run<V, A>(to + i, part);
+    }
 }
 
-template <int V> DEV void store_chunk(const rgt_kargs &k, const tile &at, int m, const sums &c) {
+/* Chunks first ... first + CHUNKS - 1 of y's columns. Every lane takes part, those that have a row store. */
+template <int V, int CHUNKS> DEV void store_chunks(const rgt_kargs &k, const tile &at, int first, const sums *c) {
 #pragma unroll
   for (int n = 0; n < SUB_TILES; n++)
     if (sub_tile_live(at, n))
 #pragma unroll
-      for (int h = 0; h < ROW_PARTS; h++) store_row<V>(k, at, n, h, m, c);
+      for (int h = 0; h < ROW_PARTS; h++) {
+        elem *to = y_of(k, row_of(at, n, h)) + RUN * lane_t();
+#pragma unroll
+        for (int m = 0; m < CHUNKS; m++) {
+          const int o = (first + m) * CHUNK;
+          float v[RUN];
+#pragma unroll
+          for (int s = 0; s < STEPS; s++) value_quad(c[m][n][s], h, v + 4 * s);
+          if (place_of(n, h) < at.n) store_values<V>(k, to + o, o + RUN * lane_t(), v);
+          __syncwarp();
+        }
+      }
 }
 
 //% if op.kind == "mlp" and p.hidden_shared == 0 then
@@ -162,7 +165,7 @@ DEV void store_partials(const rgt_kargs &k, const tile &at, unsigned char *share
       for (int j = 1; j < SHARERS; j++) sum = __fadd_rn(sum, partial[(j * ALL + m * EACH + i) * 32]);
       c[i / (STEPS * OF_STEP)][i / OF_STEP % STEPS][i / 4 % PIECES][i % 4] = sum;
     }
-    store_chunk<V>(k, at, m, c);
+    store_chunks<V, 1>(k, at, m, &c);
   }
   tile_barrier();
 }
@@ -187,8 +190,7 @@ template <bool WIDE, class X> DEV void layers(const rgt_kargs &k, const tile &at
   if constexpr (SHARERS > 1) {
     store_partials<V_OUT>(k, at, shared, out);
   } else {
-#pragma unroll
-    for (int m = 0; m < OUT_CHUNKS; m++) store_chunk<V_OUT>(k, at, m, out[m]);
+    store_chunks<V_OUT, OUT_CHUNKS>(k, at, 0, out);
   }
 }
 //% elseif op.kind == "mlp" then
@@ -228,7 +230,7 @@ template <bool WIDE, class X> DEV void layers(const rgt_kargs &k, const tile &at
     begin_sums(w2, m, true, c);
     all_chunks<2>(at, w2, m, high, c);
     if constexpr (HIDDEN_PARTS == 2) all_chunks<2>(at, w2, m, low, c);
-    store_chunk<load_piece<WIDE, N_OUT>::value>(k, at, m, c);
+    store_chunks<load_piece<WIDE, N_OUT>::value, 1>(k, at, m, &c);
   }
   tile_barrier();
 }
@@ -243,7 +245,7 @@ template <bool WIDE, class X> DEV void layers(const rgt_kargs &k, const tile &at
     begin_sums(w, m, true, c);
     all_chunks<X::UNROLL>(at, w, m, x, c);
     activate<1>(m, c);
-    store_chunk<load_piece<WIDE, N_OUT>::value>(k, at, m, c);
+    store_chunks<load_piece<WIDE, N_OUT>::value, 1>(k, at, m, &c);
   }
 }
 //% end
