@@ -21,6 +21,7 @@
 #include "runtime/inspect.h"
 #include "runtime/thread_pool.h"
 #include "runtime/worker.h"
+#include "runtime/wishes.h"
 
 enum { CHOICES_MAX = 4 * RGT_BUCKETS_MAX, PATH_SIZE = 1024 };
 
@@ -198,6 +199,7 @@ static rgt_status add_stored(writing *w) {
   rgt__tunedb_winner *found = rgt__alloc_zero(1, sizeof *found);
   if (!found) return rgt__error_nomem(err, sizeof *found);
   rgt_status status = rgt__context_db(op->ctx, &db);
+  if (status == RGT_OK) status = rgt__wishes_load(op);
   rgt__op_limits(op, &limits);
   for (int s = RGT_SKEW_UNKNOWN; s <= RGT_SKEW_ONE && status == RGT_OK; s++) {
     int64_t buckets[RGT_BUCKETS_MAX];

@@ -10,6 +10,7 @@
 #include "runtime/background.h"
 #include "runtime/base/alloc.h"
 #include "runtime/base/number.h"
+#include "runtime/fresh.h"
 #include "runtime/prepare.h"
 #include "runtime/thread_pool.h"
 #include "runtime/wishes.h"
@@ -157,6 +158,24 @@ static rgt_status prefer_all(preparing *p) {
   return status;
 }
 
+/* What a pin or somebody else's database answers exactly, and still truly, is not tuned here. */
+static rgt_status drop_answered(rgt_op *op, int64_t *rows, int *n) {
+  char outdated[RGT_OUTDATED_MAX];
+  int kept = 0;
+  rgt__choice *c = rgt__alloc_zero(1, sizeof *c);
+  if (!c) return rgt__error_nomem(&op->ctx->error, sizeof *c);
+  rgt_status status = rgt__wishes_load(op);
+  for (int i = 0; i < *n && status == RGT_OK; i++) {
+    status = rgt__prepare_choose(op, rows[i], NULL, c);
+    int foreign = c->from == RGT_FROM_SITE_DB || c->from == RGT_FROM_SHIPPED_DB || c->from == RGT_FROM_PIN;
+    if (status == RGT_OK) status = rgt__fresh_outdated(op, c, outdated);
+    if (status == RGT_OK && !(foreign && c->match == RGT_MATCH_EXACT && !outdated[0])) rows[kept++] = rows[i];
+  }
+  rgt__free(c);
+  if (status == RGT_OK) *n = kept;
+  return status;
+}
+
 /* In mode "tune" what is missing is tuned first: every bucket of the default list up to max_rows, and the one that holds
  * max_rows. */
 static rgt_status tune_misses(rgt_op *op, int64_t max_rows) {
@@ -165,8 +184,10 @@ static rgt_status tune_misses(rgt_op *op, int64_t max_rows) {
   int n = 0;
   for (int64_t b = 8; b < rgt__number_bucket(max_rows) && n < RGT_BUCKETS_MAX - 1; b *= 8) rows[n++] = b;
   rows[n++] = rgt__number_bucket(max_rows);
+  rgt_status status = drop_answered(op, rows, &n);
+  if (status != RGT_OK || n == 0) return status;
   rgt_tune_options o = {.struct_size = sizeof o, .rows = rows, .n_rows = n, .skew = op->options.skew};
-  rgt_status status = rgt_tune(op, &o, results);
+  status = rgt_tune(op, &o, results);
   if (status == RGT_ENOCOMPILER || status == RGT_EDB) {
     rgt__context_log(op->ctx, RGT_LOG_WARNING, "%s", op->ctx->error.text);
     return RGT_OK;

@@ -8,6 +8,7 @@
 #include "runtime/gc.h"
 #include "runtime/prepare.h"
 #include "runtime/tune_state.h"
+#include "runtime/wishes.h"
 
 enum { DEFAULT_BUDGET_S = 60, IDLE_LIMIT_S = 10 };
 
@@ -115,6 +116,8 @@ static rgt_status finish_bucket(rgt__tuning *t, int i) {
   rgt__tunedb_winner *w = rgt__alloc_zero(1, sizeof *w);
   if (!w) return rgt__error_nomem(&t->ctx->error, sizeof *w);
   rgt_status status = rgt__tune_find(t, r->bucket, w);
+  r->n_infeasible += t->n_banned; /* not tried, and not missed */
+  r->n_tried += t->n_banned;
   if (status == RGT_OK) {
     rgt__tune_fill_from(r, w);
     remember_code(t, r->winner);
@@ -257,7 +260,9 @@ rgt_status rgt_tune(rgt_op *op, const rgt_tune_options *options, rgt_tune_result
     results[i] = (rgt_tune_result){.bucket = rgt__number_bucket(t.o.rows[i]), .skew = t.skew, .status = RGT_EINTERRUPTED};
   rgt__background_idle(t.ctx, IDLE_LIMIT_S); /* what it compiles would be measured too */
   status = rgt__context_db(t.ctx, &t.db);
+  if (status == RGT_OK) status = rgt__wishes_load(op);
   if (status == RGT_OK) status = rgt__tune_look_up_all(&t, hits, &n_hits);
+  if (status == RGT_OK) status = rgt__tune_validate(&t, hits, &n_hits);
   if (status == RGT_OK && n_hits < t.o.n_rows) status = rgt__tune_claim(&t, hits, &n_hits);
   t.stop.flag = t.o.stop;
   t.ctx->device->stop = &t.stop;

@@ -21,6 +21,8 @@ typedef struct rgt__tuning {
   rgt__searched *all;
   int n, default_index;
   int n_compiled;
+  int n_banned;  /* left out of the space */
+  int validates; /* results are stored, and are timed again: tune_validate.c */
   rgt__space space;
   rgt__variant_params *space_params;         /* [space.n] the text of each one's params; owned */
   rgt__finalists finalists[RGT_BUCKETS_MAX]; /* of each result, for the rematches */
@@ -35,6 +37,10 @@ int rgt__tune_stopped(const rgt__tuning *t);
 void rgt__tune_report(void *tuning, rgt_phase phase, int64_t bucket, int64_t done, int64_t total, const char *line);
 rgt_status rgt__tune_look_up_all(rgt__tuning *t, int *hits, int *n_hits);
 int64_t rgt__tune_problem_rows(const rgt__tuning *t, int i); /* of result i: its bucket, or the length of the given index */
+
+/* tune_validate.c -- where everything asked for is a hit: those that are outdated are hits no more, and the space is what of it is
+ * timed again. */
+rgt_status rgt__tune_validate(rgt__tuning *t, int *hits, int *n_hits);
 
 /* tune_candidates.c -- the space rendered and compiled, and a worker to run it. */
 int rgt__tune_admits(const rgt_op *op, const rgt__numeric *n); /* what the handle lets in: verify.md's admission */
