@@ -3,6 +3,9 @@
  * A slot is LANES threads of a block. Work is numbered row by row, in tiles of OUTPUTS outputs. The linear op is one kernel.
  * The MLP is two, with the hidden values [rows, n_hidden] in the workspace as f32; or, fused, one in which a block keeps the
  * hidden values of FUSED_ROWS rows in shared memory. Both forms of the MLP run the same sums in the same order.
+ *
+ * Or, IN_REGISTERS, one in which hidden values are kept nowhere: a thread has its row's x in registers, computes every LANES-th
+ * hidden unit by itself, and adds it into its OUTPUTS sums at once. Layer 1 is then a chain over k whatever LANES is.
  */
 //% include("cuda/lib/base.cuh")
 //% include("cuda/lib/ptx.cuh")
@@ -13,7 +16,7 @@
 //% include("cuda/lib/sums.cuh")
 
 enum : int { SLOTS = THREADS / LANES };
-static_assert(THREADS % 32 == 0 && 32 % LANES == 0 && 4 % CHUNK == 0 && 4 % OUTPUTS == 0, "shapes that the sums know");
+static_assert(THREADS % 32 == 0 && 32 % LANES == 0 && 4 % CHUNK == 0 && 16 % OUTPUTS == 0, "shapes that the sums know");
 
 template <int LAYER> struct tiles {
   enum : int { per_row = (layer<LAYER>::N + OUTPUTS - 1) / OUTPUTS };
@@ -102,7 +105,90 @@ template <int LAYER, class X, class Y> DEV void do_tile(const rgt_kargs &k, cons
   }
 }
 
-//% if fused_rows > 0 then
+//% if in_registers > 0 then
+enum : int { RUN = 4, WHOLE_RUNS = N_IN / RUN * RUN }; /* k that are read at once, where they lie side by side */
+
+DEV void load_x(const elem *p, float (&x)[N_IN]) {
+#pragma unroll
+  for (int at = 0; at < N_IN; at += RUN) {
+    float run[RUN];
+    if (at < WHOLE_RUNS) {
+      load_run<RUN, ALIGNED>(p + at, run);
+#pragma unroll
+      for (int i = 0; i < RUN && at + i < N_IN; i++) x[at + i] = run[i];
+    } else {
+#pragma unroll
+      for (int i = at; i < N_IN; i++) {
+        float one[1];
+        load_run<1, (int)sizeof(elem)>(p + i, one);
+        x[i] = one[0];
+      }
+    }
+  }
+}
+
+/* W1[j] . x, one chain over k. */
+DEV float unit_sum(const elem *w, i64 ld, int j, const float (&x)[N_IN]) {
+  float sum = 0.0f;
+#pragma unroll
+  for (int at = 0; at < N_IN; at += RUN) {
+    float run[RUN];
+    if (LAYOUT == LAYOUT_NK && at < WHOLE_RUNS) load_run<RUN, ALIGNED>(w + j * ld + at, run);
+#pragma unroll
+    for (int i = 0; i < RUN && at + i < N_IN; i++) {
+      float one[1] = {run[i]};
+      if (LAYOUT == LAYOUT_KN) load_run<1, (int)sizeof(elem)>(w + (at + i) * ld + j, one);
+      if (LAYOUT == LAYOUT_NK && at >= WHOLE_RUNS) load_run<1, (int)sizeof(elem)>(w + j * ld + at + i, one);
+      sum = __fmaf_rn(x[at + i], one[0], sum);
+    }
+  }
+  return sum;
+}
+
+/* This lane's hidden units, each added to the OUTPUTS sums from o on. */
+DEV void add_units(const rgt_kargs &k, const place &p, i64 group, int o, float (&sum)[OUTPUTS]) {
+  const elem *w1 = weights_of<1>(k, group), *w2 = weights_of<2>(k, group);
+  float x[N_IN];
+  load_x(x_of(k, p.row), x);
+#pragma unroll 1
+  for (int j = (int)threadIdx.x % LANES; j < N_HIDDEN; j += LANES) {
+    float h = unit_sum(w1, k.ld_w1, j, x), w[OUTPUTS][1];
+    if constexpr (layer<1>::BIAS) {
+      float bias[1];
+      load_run<1, (int)sizeof(elem)>(bias_of<1>(k, group) + j, bias);
+      h = __fadd_rn(h, bias[0]);
+    }
+    h = act_f32(h);
+    load_tile<N_OUT, 1>(w2, k.ld_w2, o, j, w);
+#pragma unroll
+    for (int i = 0; i < OUTPUTS; i++) sum[i] = __fmaf_rn(h, w[i][0], sum[i]);
+  }
+}
+
+ENTRY __launch_bounds__(THREADS, 1) KERNEL(row_gather)(const __grid_constant__ rgt_kargs k, void *workspace) {
+  const i64 n = k.rows * tiles<2>::per_row;
+  (void)workspace;
+#pragma unroll 1
+  for (i64 first = (i64)blockIdx.x * SLOTS; first < n; first += (i64)gridDim.x * SLOTS) {
+    const place p = place_of<2>(k, first);
+    const i64 group = group_at(k, p, true);
+    const int o = p.tile * OUTPUTS;
+    const to_y to = {y_of(k, p.row)};
+    float sum[OUTPUTS];
+#pragma unroll
+    for (int i = 0; i < OUTPUTS; i++) sum[i] = 0.0f;
+    if (group >= 0) add_units(k, p, group, o, sum);
+    if constexpr (LANES > 1) add_lanes(sum);
+    if (!p.live || threadIdx.x % LANES != 0) continue;
+    if (group >= 0) {
+      finish<2>(k, group, o, sum);
+      to.put_tile<N_OUT>(k, o, sum);
+    } else {
+      to.put_nothing<N_OUT>(k, o);
+    }
+  }
+}
+//% elseif fused_rows > 0 then
 enum : int { HIDDEN_PITCH = (N_HIDDEN + 3) / 4 * 4 };
 
 ENTRY __launch_bounds__(THREADS, 1) KERNEL(row_gather)(const __grid_constant__ rgt_kargs k, void *workspace) {

@@ -28,11 +28,19 @@ return family {
     { "threads", { 64, 128, 256 }, default = 128, about = "threads of a block" },
     { "lanes", { 1, 8, 32 }, default = 8, about = "threads that share the sum over k of one row's outputs" },
     { "chunk", { 1, 4 }, default = 1, about = "neighbouring k that a lane takes at once" },
-    { "outputs", { 1, 4 }, default = 1, about = "neighbouring outputs of a row that a lane sums together" },
+    { "outputs", { 1, 4, 16 }, default = 1, about = "neighbouring outputs of a row that a lane sums together" },
     { "fused_rows", { 0, 1, 8 }, default = 0, about = "0: a kernel a layer; else rows whose hidden values a block keeps" },
+    { "in_registers", { 0, 1 }, default = 0, about = "1: each hidden unit is added into the outputs by the thread that has it" },
   },
   constraints = {
-    { "a linear layer has nothing to fuse", function(op, p) return p.fused_rows == 0 or op.kind == "mlp" end },
+    { "a linear layer has nothing to fuse", function(op, p) return p.fused_rows + p.in_registers == 0 or op.kind == "mlp" end },
+    { "hidden values live in one place", function(op, p) return p.fused_rows == 0 or p.in_registers == 0 end },
+    { "x in registers", function(op, p) return p.in_registers == 0 or op.n_in <= 64 end },
+    { "units in registers read as wide as they may", function(op, p) return p.in_registers == 0 or p.chunk == 1 end },
+    { "units computed again for other outputs", function(op, p)
+      return p.in_registers == 0 or (ceil_div(op.n_out, p.outputs) <= 2 and p.outputs < 2 * op.n_out and p.lanes < 2 * op.n_hidden)
+    end },
+    { "sixteen outputs are for units in registers", function(op, p) return p.outputs <= 4 or p.in_registers == 1 end },
     { "fused hidden values in static shared memory", function(op, p, device)
       return fused_shared(op, p) <= device.shared_static_max
     end },
@@ -48,11 +56,12 @@ return family {
     end },
     { "block sizes worth trying", function(op, p) -- where threads of a block share nothing, little hangs on its size
       return op.kind == "linear" or p.threads == 128 or (p.fused_rows > 0 and p.threads == 256)
+        or (p.in_registers == 1 and p.threads == 64)
     end },
   },
   numeric = function(op, p)
     local act = act_error[op.act]
-    local class = p.lanes == 1 and "seq" or "lanes" .. p.lanes .. (p.chunk > 1 and "x" .. p.chunk or "")
+    local class = p.lanes == 1 and "seq" or (p.in_registers == 1 and "units" or "lanes") .. p.lanes .. (p.chunk > 1 and "x" .. p.chunk or "")
     return { p1 = 0, p2 = 0, hidden = "f32", alpha = act.alpha, beta = act.beta, class = class }
   end,
   work = function(op)
@@ -68,9 +77,10 @@ return family {
     }
   end,
   valid = "1",
-  workspace = function(op, p) return op.kind == "mlp" and p.fused_rows == 0 and "4 * rows * n_hidden" or "0" end,
+  workspace = function(op, p) return op.kind == "mlp" and p.fused_rows + p.in_registers == 0 and "4 * rows * n_hidden" or "0" end,
   steps = function(op, p)
     if op.kind == "linear" then return { step("row_gather", grid(op.n_out, p), p) } end
+    if p.in_registers == 1 then return { step("row_gather", grid(op.n_out, p), p) } end
     if p.fused_rows > 0 then
       return { step("row_gather", string.format("min(ceil_div(rows, %d), %d)", p.fused_rows, grid_max), p) }
     end

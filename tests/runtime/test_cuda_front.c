@@ -429,7 +429,8 @@ static void tune_with(rgt_policy policy) {
   assert_true(r.n_ok >= 2);
   assert_int_equal(r.time_ps, 250 * 1000 * 1000); /* a launch takes a quarter of a millisecond, and a clock that is modelled */
   assert_int_equal(r.loop_ps, 0);
-  assert_string_equal(r.winner, "row_gather:chunk=1,fused_rows=0,lanes=8,outputs=1,threads=128"); /* ties go to the default */
+  assert_string_equal(
+      r.winner, "row_gather:chunk=1,fused_rows=0,in_registers=0,lanes=8,outputs=1,threads=128"); /* ties go to the default */
   front_ok(&f, rgt_why(op, 8, &why));
   assert_non_null(strstr(why.device_class, "cuda:Fake--TM--H200:sm_90"));
   if (policy == RGT_POLICY_WARM) assert_string_equal(why.variant, r.winner);

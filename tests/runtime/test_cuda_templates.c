@@ -291,16 +291,32 @@ static const struct {
   rgt_weight_form form;
   int align;
 } variants[] = {
-    {"mlp:10-20-5:g5:f32:relu:b12:nk:i64", "row_gather:chunk=1,fused_rows=0,lanes=8,outputs=1,threads=128", RGT_STACKED, 4},
-    {"mlp:10-20-5:g5:f16:relu:b12:kn:i32", "row_gather:chunk=1,fused_rows=0,lanes=8,outputs=1,threads=128", RGT_POINTERS, 2},
-    {"mlp:1-1-1:g5:bf16:none:b2:nk:i32", "row_gather:chunk=1,fused_rows=0,lanes=8,outputs=1,threads=128", RGT_STACKED, 2},
-    {"mlp:12-40-8:g5:bf16:relu:b1:nk:i64", "row_gather:chunk=4,fused_rows=8,lanes=8,outputs=1,threads=256", RGT_STACKED, 8},
-    {"mlp:5-66-7:g5:f32:relu:b2:kn:i32", "row_gather:chunk=4,fused_rows=1,lanes=32,outputs=4,threads=256", RGT_POINTERS, 4},
-    {"mlp:9-40-6:g5:f16:none:b0:nk:i64", "row_gather:chunk=1,fused_rows=8,lanes=1,outputs=4,threads=128", RGT_STACKED, 4},
-    {"linear:33-17:g5:f32:none:b0:kn:i32", "row_gather:chunk=1,fused_rows=0,lanes=1,outputs=4,threads=64", RGT_POINTERS, 4},
-    {"linear:35-16:g5:f16:relu:b1:kn:i64", "row_gather:chunk=4,fused_rows=0,lanes=8,outputs=4,threads=256", RGT_STACKED, 16},
-    {"linear:40-9:g5:bf16:relu:b1:nk:i64", "row_gather:chunk=4,fused_rows=0,lanes=1,outputs=1,threads=64", RGT_STACKED, 8},
-    {"linear:150-3:g5:f32:relu:b1:nk:i32", "row_gather:chunk=4,fused_rows=0,lanes=32,outputs=1,threads=128", RGT_STACKED, 16},
+    {"mlp:10-20-5:g5:f32:relu:b12:nk:i64", "row_gather:chunk=1,fused_rows=0,in_registers=0,lanes=8,outputs=1,threads=128",
+     RGT_STACKED, 4},
+    {"mlp:10-20-5:g5:f16:relu:b12:kn:i32", "row_gather:chunk=1,fused_rows=0,in_registers=0,lanes=8,outputs=1,threads=128",
+     RGT_POINTERS, 2},
+    {"mlp:1-1-1:g5:bf16:none:b2:nk:i32", "row_gather:chunk=1,fused_rows=0,in_registers=0,lanes=8,outputs=1,threads=128",
+     RGT_STACKED, 2},
+    {"mlp:12-40-8:g5:bf16:relu:b1:nk:i64", "row_gather:chunk=4,fused_rows=8,in_registers=0,lanes=8,outputs=1,threads=256",
+     RGT_STACKED, 8},
+    {"mlp:5-66-7:g5:f32:relu:b2:kn:i32", "row_gather:chunk=4,fused_rows=1,in_registers=0,lanes=32,outputs=4,threads=256",
+     RGT_POINTERS, 4},
+    {"mlp:9-40-6:g5:f16:none:b0:nk:i64", "row_gather:chunk=1,fused_rows=8,in_registers=0,lanes=1,outputs=4,threads=128",
+     RGT_STACKED, 4},
+    {"mlp:10-20-5:g5:bf16:relu:b12:nk:i64", "row_gather:chunk=1,fused_rows=0,in_registers=1,lanes=8,outputs=4,threads=64",
+     RGT_STACKED, 8},
+    {"mlp:11-21-17:g5:f32:none:b1:kn:i32", "row_gather:chunk=1,fused_rows=0,in_registers=1,lanes=32,outputs=16,threads=128",
+     RGT_POINTERS, 4},
+    {"mlp:3-9-16:g5:f16:relu:b2:nk:i32", "row_gather:chunk=1,fused_rows=0,in_registers=1,lanes=1,outputs=16,threads=64",
+     RGT_STACKED, 16},
+    {"linear:33-17:g5:f32:none:b0:kn:i32", "row_gather:chunk=1,fused_rows=0,in_registers=0,lanes=1,outputs=4,threads=64",
+     RGT_POINTERS, 4},
+    {"linear:35-16:g5:f16:relu:b1:kn:i64", "row_gather:chunk=4,fused_rows=0,in_registers=0,lanes=8,outputs=4,threads=256",
+     RGT_STACKED, 16},
+    {"linear:40-9:g5:bf16:relu:b1:nk:i64", "row_gather:chunk=4,fused_rows=0,in_registers=0,lanes=1,outputs=1,threads=64",
+     RGT_STACKED, 8},
+    {"linear:150-3:g5:f32:relu:b1:nk:i32", "row_gather:chunk=4,fused_rows=0,in_registers=0,lanes=32,outputs=1,threads=128",
+     RGT_STACKED, 16},
 };
 enum { N_VARIANTS = sizeof variants / sizeof variants[0] };
 
@@ -323,7 +339,7 @@ static void test_every_activation_is_right(void **state) {
   if (!t.has_cxx) skip();
   for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
     host_code c;
-    host_build(&c, ops[i], RGT_STACKED, 4, "row_gather:chunk=1,fused_rows=0,lanes=8,outputs=1,threads=128");
+    host_build(&c, ops[i], RGT_STACKED, 4, "row_gather:chunk=1,fused_rows=0,in_registers=0,lanes=8,outputs=1,threads=128");
     pass(&c, 4, 0, ops[i]);
     host_free(&c);
   }
@@ -331,8 +347,8 @@ static void test_every_activation_is_right(void **state) {
 
 /* Rows past the grid are reached by the loop: same bits with one block as with all. */
 static void test_a_short_grid_covers_every_row(void **state) {
-  static const char *const texts[] = {"row_gather:chunk=1,fused_rows=0,lanes=8,outputs=1,threads=128",
-                                      "row_gather:chunk=1,fused_rows=8,lanes=8,outputs=4,threads=128"};
+  static const char *const texts[] = {"row_gather:chunk=1,fused_rows=0,in_registers=0,lanes=8,outputs=1,threads=128",
+                                      "row_gather:chunk=1,fused_rows=8,in_registers=0,lanes=8,outputs=4,threads=128"};
   (void)state;
   if (!t.has_cxx) skip();
   for (int i = 0; i < 2; i++) {
@@ -395,26 +411,29 @@ static void check_index_errors(const char *op, const char *variant, int64_t wron
 static void test_wrong_indices_are_counted(void **state) {
   (void)state;
   if (!t.has_cxx) skip();
-  check_index_errors("mlp:10-20-5:g5:f32:relu:b12:nk:i64", "row_gather:chunk=1,fused_rows=0,lanes=8,outputs=1,threads=128",
-                     (int64_t)1 << 32, INT64_MIN);
-  check_index_errors("mlp:10-20-5:g5:f32:none:b12:nk:i32", "row_gather:chunk=1,fused_rows=8,lanes=8,outputs=4,threads=128",
-                     INT32_MAX, -2);
-  check_index_errors("linear:10-5:g5:f32:relu:b1:kn:i64", "row_gather:chunk=1,fused_rows=0,lanes=1,outputs=1,threads=128",
-                     -((int64_t)1 << 32) - 1, ((int64_t)1 << 32) - 1);
+  check_index_errors("mlp:10-20-5:g5:f32:relu:b12:nk:i64",
+                     "row_gather:chunk=1,fused_rows=0,in_registers=0,lanes=8,outputs=1,threads=128", (int64_t)1 << 32,
+                     INT64_MIN);
+  check_index_errors("mlp:10-20-5:g5:f32:none:b12:nk:i32",
+                     "row_gather:chunk=1,fused_rows=8,in_registers=0,lanes=8,outputs=4,threads=128", INT32_MAX, -2);
+  check_index_errors("linear:10-5:g5:f32:relu:b1:kn:i64",
+                     "row_gather:chunk=1,fused_rows=0,in_registers=0,lanes=1,outputs=1,threads=128", -((int64_t)1 << 32) - 1,
+                     ((int64_t)1 << 32) - 1);
 }
 
 /* Variants of one numeric class agree bit for bit, whatever their blocks, tiles, fusing and load widths. */
 static void test_a_class_has_one_result(void **state) {
-  static const char *const texts[] = {"row_gather:chunk=1,fused_rows=0,lanes=1,outputs=1,threads=128",
-                                      "row_gather:chunk=4,fused_rows=8,lanes=1,outputs=1,threads=256",
-                                      "row_gather:chunk=4,fused_rows=0,lanes=1,outputs=4,threads=128"};
+  static const char *const texts[] = {"row_gather:chunk=1,fused_rows=0,in_registers=0,lanes=1,outputs=1,threads=128",
+                                      "row_gather:chunk=4,fused_rows=8,in_registers=0,lanes=1,outputs=1,threads=256",
+                                      "row_gather:chunk=1,fused_rows=0,in_registers=1,lanes=1,outputs=4,threads=64",
+                                      "row_gather:chunk=4,fused_rows=0,in_registers=0,lanes=1,outputs=4,threads=128"};
   rgt__verify_output first = {0};
   (void)state;
   if (!t.has_cxx) skip();
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 4; i++) {
     host_code c;
     rgt__problem p;
-    int align = i == 2 ? 16 : 4;
+    int align = i >= 2 ? 16 : 4;
     rgt__verify_layout layout = {.padded = i == 1, .align_bytes = align};
     rgt__verify_output out;
     host_build(&c, "mlp:12-20-8:g5:f32:gelu:b12:nk:i64", RGT_STACKED, align, texts[i]);

@@ -56,7 +56,7 @@ static void test_skew(void **state) {
 
 /* All variants are of class seq, as row_gather with one lane is. */
 static void test_bits_of_a_class(void **state) {
-  static const char *const variants[] = {"row_gather:chunk=1,fused_rows=0,lanes=1,outputs=1,threads=128",
+  static const char *const variants[] = {"row_gather:chunk=1,fused_rows=0,in_registers=0,lanes=1,outputs=1,threads=128",
                                          VARIANT(1, 1, 4, 128, 4),
                                          VARIANT(2, 1, 32, 128, 16),
                                          VARIANT(4, 0, 64, 64, 16),
