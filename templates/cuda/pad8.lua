@@ -1,4 +1,4 @@
--- pad8.lua -- tiles of 8 (or 16) rows of one group on tensor cores: rows, k and outputs are padded on the chip, and nowhere else.
+-- pad8.lua -- tiles of 8 (or 16) rows of one group on tensor cores: rows, k and outputs are padded on the chip alone.
 local act_error = shared "lib/act_error.lua"
 local plan = shared "lib/plan.lua"
 local pad8 = shared "lib/pad8.lua"
@@ -22,7 +22,7 @@ return family {
     { "warps", { 1, 2, 4, 8 }, default = 1, about = "warps of a block" },
     { "share", { 0, 1 }, default = 0, about = "1: the block's warps share a tile; 0: each has its own" },
     { "run", { 4, 8 }, default = 4, about = "neighbouring k that a lane owns: 4 go into one step of 16, 8 into two" },
-    { "hidden_shared", { 0, 1 }, default = 0, about = "0: hidden values go from registers to registers; 1: through shared memory" },
+    { "hidden_shared", { 0, 1 }, default = 0, about = "1: hidden values go through shared memory; 0: they stay in registers" },
     { "hidden_parts", { 1, 2 }, default = 1, about = "2: a hidden value is a high and a low part of the storage type" },
     { "product", product.values, default = 0, about = "of f32: 0 3xtf32, 1 tf32, 2 bf16x3, 3 bf16x6; of 16 bits: 0, as they are" },
     { "stage_x", { 0, 1 }, default = 0, about = "1: a tile's x goes through shared memory" },
@@ -61,7 +61,9 @@ return family {
       local s = sizes(op, p)
       return s.out_words + s.x_kept * s.x_words + s.sum_words <= 160
     end },
-    { "shared memory of a block", function(op, p, device) return sizes(op, p).shared_bytes <= device.shared_optin_max - 8192 end },
+    { "shared memory of a block", function(op, p, device)
+      return sizes(op, p).shared_bytes <= device.shared_optin_max - 8192 -- and what is static: the rooms of ballots
+    end },
   },
   numeric = function(op, p)
     local act, s, multiplied = act_error[op.act], sizes(op, p), product.of(op, p)

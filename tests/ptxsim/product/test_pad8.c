@@ -212,9 +212,9 @@ static void test_few_rows(void **state) {
 static void test_one_launch(void **state) {
   ptxsim_launches sum, last;
   code c;
-  rows r = rows_make(3, 2, 3);
   (void)state;
   if (sim_nvrtc_missing() != NULL) skip();
+  rows r = rows_make(3, 2, 3);
   code_open(&c, "mlp:10-20-5:g3:bf16:relu:b12:nk:i64", VARIANT(1, 0, 0, 4, 0, 0, 1, 1));
   run(&c, &r, 0, &sum, &last, NULL);
   assert_int_equal(sum.n_launches, 1);
@@ -259,9 +259,9 @@ static void test_a_class_has_one_result(void **state) {
   enum { N = sizeof variants / sizeof variants[0], OUT = 12 };
   uint16_t *first = NULL, *y = NULL;
   char class_name[RGT_NAME_MAX] = "";
-  rows r = rows_make(5, 0, 37);
   (void)state;
   if (sim_nvrtc_missing() != NULL) skip();
+  rows r = rows_make(5, 0, 37);
   first = calloc((size_t)r.n * OUT, sizeof *first);
   y = calloc((size_t)r.n * OUT, sizeof *y);
   assert_true(first && y);
