@@ -15,7 +15,7 @@ unset RAGTUNE_MODE RAGTUNE_DEVICE RAGTUNE_WORKER PTXSIM_CHECKS PTXSIM_SEED PTXSI
 mkdir "$scratch/t" && cp -R "$root/templates/cuda" "$root/templates/lib" "$scratch/t/" &&
   cp "$root"/tests/fixtures/cuda_crashes/bad.* "$scratch/t/cuda/" || exit 1
 cat >"$scratch/space.lua" <<'EOF'
-return { row_gather = { threads = 128, lanes = { 1, 8 }, chunk = 1, outputs = 1, fused_rows = 0 } }
+return { row_gather = { threads = 128, lanes = { 1, 8 }, chunk = 1, outputs = 1, fused_rows = 0, in_registers = 0 } }
 EOF
 op="--in 10 --hidden 20 --groups 3 --device cuda"
 
