@@ -84,8 +84,49 @@ static void what_is_refused(void **unused) {
   assert_non_null(strstr(text_out, "0 winners in "));
 }
 
+#define OP "--in 10 --hidden 20 --out 5 --groups 3 --device cpu"
+#define PINNED "row_gather:fused=1,lanes=8,vectors=4"
+
+/* Pins and bans: stored, listed, shown by why, taken back, refused. */
+static void wishes(void **unused) {
+  json_t *o;
+  (void)unused;
+  expect(run("db pin " OP " --rows 8 --variant " PINNED " --reason because --db %s", database("w.db")), 0);
+  expect(run("db pin --list --json --db %s", database("w.db")), 0);
+  o = expect_json("db", (const char *const[]){"action", "database", "pins", NULL});
+  assert_int_equal(json_array_size(json_object_get(o, "pins")), 1);
+  const json_t *pin = json_array_get(json_object_get(o, "pins"), 0);
+  assert_string_equal(json_string_value(json_object_get(pin, "variant")), PINNED);
+  assert_string_equal(json_string_value(json_object_get(pin, "reason")), "because");
+  json_decref(o);
+  expect(run("why " OP " --rows 7 --json --db %s", database("w.db")), 0);
+  o = expect_json("why", (const char *const[]){"variant", "from", "match", "distance", "layer", "layer_path",
+                                               "stored_device_class", "stored_policy", "verified", "outdated", NULL});
+  assert_string_equal(json_string_value(json_object_get(o, "from")), "pin");
+  assert_string_equal(json_string_value(json_object_get(o, "match")), "exact");
+  assert_string_equal(json_string_value(json_object_get(o, "variant")), PINNED);
+  assert_false(json_boolean_value(json_object_get(o, "verified")));
+  json_decref(o);
+  expect(run("db ban --variant " PINNED " --device cpu --db %s", database("w.db")), 0);
+  expect(run("why " OP " --rows 7 --db %s", database("w.db")), 0);
+  assert_non_null(strstr(text_out, "not used: it is banned"));
+  expect(run("db pin " OP " --rows 8 --variant " PINNED " --db %s", database("w.db")), 2);
+  assert_non_null(strstr(text_err, "is banned"));
+  expect(run("db ban --variant nobody:x=1 --device cpu --db %s", database("w.db")), 2);
+  assert_non_null(strstr(text_err, "no family \"nobody\""));
+  expect(run("db ban --db %s", database("w.db")), 2);
+  expect(run("db pin " OP " --variant " PINNED " --db %s", database("w.db")), 2);
+  assert_non_null(strstr(text_err, "db pin needs --rows N"));
+  expect(run("db list --rows 8 --db %s", database("w.db")), 2);
+  assert_non_null(strstr(text_err, "db list takes no --rows"));
+  expect(run("db ban --variant " PINNED " --remove --device cpu --db %s", database("w.db")), 0);
+  expect(run("db pin " OP " --rows 8 --remove --db %s", database("w.db")), 0);
+  expect(run("db pin --list --db %s", database("w.db")), 0);
+  assert_non_null(strstr(text_out, "0 pins in "));
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(export_and_import), cmocka_unit_test(merge),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(export_and_import), cmocka_unit_test(wishes), cmocka_unit_test(merge),
                                      cmocka_unit_test(what_is_refused)};
   return cmocka_run_group_tests(tests, make_home, remove_home);
 }
