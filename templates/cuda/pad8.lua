@@ -61,6 +61,7 @@ return family {
       local s = sizes(op, p)
       return s.out_words + s.x_kept * s.x_words + s.sum_words <= 160
     end },
+    { "unrolled products of a warp", function(op, p) return sizes(op, p).unrolled <= 160 end },
     { "shared memory of a block", function(op, p, device)
       return sizes(op, p).shared_bytes <= device.shared_optin_max - 8192 -- and what is static: the rooms of ballots
     end },

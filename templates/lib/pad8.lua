@@ -35,6 +35,9 @@ local function sizes(op, p)
   s.x_kept = (p.stage_x == 0 and s.x_words <= 48) and 1 or 0
   s.out_words = op.kind == "mlp" and p.hidden_shared == 0 and s.out_chunks * s.steps * lane_rows * 4 or 0
   s.sum_words = s.steps * lane_rows * 4
+  -- products that the longest loop unrolls: 4 chunks of k, or all where x is kept; and all outputs where they are in registers
+  s.unrolled = (s.x_kept == 1 and s.in_chunks or 4) + (s.out_words > 0 and s.out_chunks or 0)
+  s.unrolled = s.unrolled * s.steps * s.steps * lane_rows * product.of(op, p).products
   s.slot_bytes = s.x_bytes + s.hidden_bytes + s.partial_bytes
   s.shared_bytes = s.slots * s.slot_bytes
   return s

@@ -15,12 +15,12 @@
 -- All that is of values in the normal range. Near its lower end and below it the last bits of a lowest part, which is kept times a
 -- power of two, lie under bf16's or tf32's own subnormal numbers, and higher parts are 0: a product errs by up to
 -- tf32 2^-137, 3xtf32 2^-145, bf16x3 2^-140, bf16x6 2^-145 times the other operand more.
--- words: registers of a B fragment; an A fragment has twice as many.
+-- products: instructions of a step. words: registers of a B fragment; an A fragment has twice as many.
 local of_f32 = {
-  [0] = { name = "3xtf32", p = 2^-21, words = 8 },
-  [1] = { name = "tf32", p = 2^-10, words = 4 },
-  [2] = { name = "bf16x3", p = 2^-15, words = 4 },
-  [3] = { name = "bf16x6", p = 2^-22, words = 6 },
+  [0] = { name = "3xtf32", products = 6, p = 2^-21, words = 8 },
+  [1] = { name = "tf32", products = 2, p = 2^-10, words = 4 },
+  [2] = { name = "bf16x3", products = 3, p = 2^-15, words = 4 },
+  [3] = { name = "bf16x6", products = 6, p = 2^-22, words = 6 },
 }
 
 -- p.product of a family: 0 is the storage's own, which is exact, or for f32 as good as f32 sums; 1 and up are of f32 alone.
@@ -28,7 +28,7 @@ local values = { 0, 1, 2, 3 }
 
 local function of(op, p)
   if op.dtype == "f32" then return of_f32[p.product] end
-  return { name = op.dtype, p = 0, words = 2 }
+  return { name = op.dtype, products = 1, p = 0, words = 2 }
 end
 
 return { values = values, of = of, is_allowed = function(op, p) return p.product == 0 or op.dtype == "f32" end }
