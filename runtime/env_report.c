@@ -84,6 +84,7 @@ static void report_worker(rgt_ctx *ctx, rgt_env_fn fn, void *user) {
 
 static void report_files(rgt_ctx *ctx, rgt_env_fn fn, void *user) {
   fn(user, "files", "tuned database", ctx->db_path);
+  fn(user, "files", "site databases", ctx->site_dbs && ctx->site_dbs[0] ? ctx->site_dbs : "none");
   fn(user, "files", "code cache", rgt__code_cache_folder(ctx->cache)[0] ? rgt__code_cache_folder(ctx->cache) : "none");
   fn(user, "files", "bundle", ctx->bundle_folder[0] ? ctx->bundle_folder : "none");
   fn(user, "files", "templates", ctx->template_dir[0] ? ctx->template_dir : "built in");

@@ -125,8 +125,22 @@ static void wishes(void **unused) {
   assert_non_null(strstr(text_out, "0 pins in "));
 }
 
+/* A database that lies in the installation's share folder is asked last, wherever the tree was moved. */
+static void shipped(void **unused) {
+  char command[1500];
+  (void)unused;
+  expect(run("db pin " OP " --rows 8 --variant " PINNED " --db %s", database("s.db")), 0);
+  snprintf(command, sizeof command,
+           "mkdir -p '%s/tree/bin' '%s/tree/share/ragtune' && cp '%s' '%s/tree/bin/ragtune' && cp '%s' "
+           "'%s/tree/share/ragtune/tuned.db' && '%s/tree/bin/ragtune' why " OP
+           " --rows 8 --db :memory: >'%s/why.txt' && grep -q "
+           "'^variant    " PINNED "' '%s/why.txt' && grep -q '^file .*/tree/.*share/ragtune/tuned.db' '%s/why.txt'",
+           home, home, RGT_CLI, home, database("s.db"), home, home, home, home, home);
+  assert_int_equal(system(command), 0);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(export_and_import), cmocka_unit_test(wishes), cmocka_unit_test(merge),
-                                     cmocka_unit_test(what_is_refused)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(export_and_import), cmocka_unit_test(wishes), cmocka_unit_test(shipped),
+                                     cmocka_unit_test(merge), cmocka_unit_test(what_is_refused)};
   return cmocka_run_group_tests(tests, make_home, remove_home);
 }
