@@ -41,17 +41,27 @@ void rgt__search_report(const rgt__search *s, rgt_phase phase, int64_t done, int
 
 /* ---- waves ---- */
 
+/* So many rounds, or fewer where the default always takes equally long: a modelled clock says nothing new in the next one. */
+static rgt_status some_rounds(rgt__search *s, rgt__contest *c, int rounds, int *told, rgt__error *err) {
+  for (int i = 0; i < rounds && !*told; i++) {
+    rgt_status status = rgt__contest_rounds(c, 1, 0, stop_now, s, err);
+    if (status != RGT_OK) return status;
+    *told = rgt__stats_all_equal(c->baseline_ps, c->n_baseline);
+  }
+  return RGT_OK;
+}
+
 /* Rounds that end the clearly slower ones ever more strictly. */
 static rgt_status wave_rounds(rgt__search *s, rgt__contest *c, rgt__error *err) {
   static const struct {
     int rounds;
     double factor;
   } stages[] = {{2, 2.0}, {3, 1.35}, {6, 1.12}, {8, 1.0}};
-  for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
-    rgt_status status = rgt__contest_rounds(c, stages[i].rounds, 0, stop_now, s, err);
+  int told = 0;
+  for (size_t i = 0; i < sizeof stages / sizeof stages[0] && !told; i++) {
+    rgt_status status = some_rounds(s, c, stages[i].rounds, &told, err);
     if (status != RGT_OK) return status;
     if (rgt__contest_drop(c, stages[i].factor) == 0) break;
-    if (c->n > 0 && rgt__stats_all_equal(c->entrants[0].time_ps, c->entrants[0].n)) break;
   }
   return RGT_OK;
 }

@@ -56,10 +56,13 @@ static rgt_status duel_rounds(rgt__search *s, rgt__contest *c, rgt__error *err) 
     double now = rgt__search_now();
     rgt__search_report(s, RGT_PHASE_DUEL, done, DUEL_ROUNDS, "");
     if (done > 0 && (now > s->deadline_s || now > started_s + DUEL_S)) break;
+    if (rgt__stats_all_equal(c->baseline_ps, c->n_baseline)) break; /* a modelled clock */
     if (done >= SETTLED_ROUNDS && rgt__contest_settled(c)) break;
     /* the plain loop is slow and only a yardstick: the first block is enough for it */
-    rgt_status status = rgt__contest_rounds(c, BLOCK_ROUNDS, done == 0, rgt__search_stop_on_request, s, err);
-    if (status != RGT_OK) return status;
+    for (int i = 0; i < BLOCK_ROUNDS && !rgt__stats_all_equal(c->baseline_ps, c->n_baseline); i++) {
+      rgt_status status = rgt__contest_rounds(c, 1, done == 0, rgt__search_stop_on_request, s, err);
+      if (status != RGT_OK) return status;
+    }
   }
   return RGT_OK;
 }

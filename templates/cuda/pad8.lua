@@ -1,6 +1,7 @@
 -- pad8.lua -- tiles of 8 (or 16) rows of one group on tensor cores: rows, k and outputs are padded on the chip alone.
 local act_error = shared "lib/act_error.lua"
 local plan = shared "lib/plan.lua"
+local prior = shared "lib/prior.lua"
 local pad8 = shared "lib/pad8.lua"
 local product = shared "lib/product.lua"
 local ceil_div, sizes = pad8.ceil_div, pad8.sizes
@@ -93,6 +94,18 @@ return family {
       flops = "2 * rows * n_hidden * (n_in + n_out)",
       bytes = "elem_bytes * (rows * (n_in + n_out) + min(rows, groups) * n_hidden * (n_in + n_out))",
     }
+  end,
+  prior = function(op, p)
+    local s = sizes(op, p)
+    local steps = s.in_chunks * s.steps * ceil_div(op.kind == "mlp" and op.n_hidden or op.n_out, 16)
+    if op.kind == "mlp" then steps = steps + s.hidden_chunks * s.steps * ceil_div(op.n_out, 16) end
+    local words = product.of(op, p).words -- of 4 values: 2 where 16 bits are taken as they are
+    local each = steps * (4 + 2 * words + s.row_parts * p.sub_tiles * words) // s.sharers + 150
+    if p.plan == 1 then
+      return prior("1 + " .. plan.launches(op), string.format("(rows / %d + min(groups, rows)) * %d", s.tile_rows, s.sharers),
+        tostring(each))
+    end
+    return prior("1", string.format("(rows / %d + groups + 1) * %d", s.tile_rows, s.sharers), each .. " + rows / 6")
   end,
   valid = function(op, p)
     if p.plan == 1 then return plan.valid() end

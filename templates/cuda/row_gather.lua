@@ -1,5 +1,6 @@
 -- row_gather.lua -- every row reads its own group's weights; the default variant is valid for every op, on every target.
 local act_error = shared "lib/act_error.lua"
+local prior = shared "lib/prior.lua"
 
 local grid_max = 2147483647 -- blocks in x; the kernels loop past it
 local unrolled = 8 -- multiply-adds that a lane's main loop keeps together at least; UNROLL of lib/sums.cuh
@@ -15,6 +16,13 @@ local function grid(n, p)
 end
 
 local function step(kernel, blocks, p) return { kernel = kernel, grid = blocks, block = tostring(p.threads), shared = "0" } end
+
+-- instructions of a warp for one tile of a layer of k inputs: loads of x and weights, multiply-adds, the lanes' sum, the rest
+local function tile_instructions(k, op, p)
+  local wide = op.layout == "kn" and p.outputs or p.chunk
+  local each = p.outputs + p.outputs / wide + 1 / p.chunk + 1
+  return math.ceil(k / p.lanes * each + 2 * p.outputs * math.log(p.lanes, 2) + 40)
+end
 
 return family {
   about = "every row reads its own group's weights; some lanes make a few outputs of one row; nothing is sorted",
@@ -75,6 +83,18 @@ return family {
       flops = "2 * rows * n_hidden * (n_in + n_out)",
       bytes = "elem_bytes * (rows * (n_in + n_out) + min(rows, groups) * n_hidden * (n_in + n_out))",
     }
+  end,
+  prior = function(op, p)
+    local n1 = op.kind == "mlp" and op.n_hidden or op.n_out
+    local tiles1, tiles2 = ceil_div(n1, p.outputs), op.kind == "mlp" and ceil_div(op.n_out, p.outputs) or 0
+    local each1, each2 = tile_instructions(op.n_in, op, p), tile_instructions(op.n_hidden, op, p)
+    if p.fused_rows > 0 then
+      local function turns(tiles) return ceil_div(p.fused_rows * tiles * p.lanes, p.threads) end
+      local blocks = string.format("ceil_div(rows, %d) * %d", p.fused_rows, p.threads // 32)
+      return prior("1", blocks, turns(tiles1) * each1 + turns(tiles2) * each2 + 40)
+    end
+    local each = (tiles1 * each1 + tiles2 * each2) // (tiles1 + tiles2)
+    return prior(tiles2 > 0 and "2" or "1", string.format("ceil_div(rows * %d, 32)", (tiles1 + tiles2) * p.lanes), each)
   end,
   valid = "1",
   workspace = function(op, p) return op.kind == "mlp" and p.fused_rows + p.in_registers == 0 and "4 * rows * n_hidden" or "0" end,

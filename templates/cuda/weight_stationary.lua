@@ -1,6 +1,7 @@
 -- weight_stationary.lua -- a team of threads keeps a group's weights and walks its rows; f32 multiply-adds, both layers fused.
 local act_error = shared "lib/act_error.lua"
 local plan = shared "lib/plan.lua"
+local prior = shared "lib/prior.lua"
 
 local function ceil_div(a, b) return (a + b - 1) // b end
 
@@ -91,6 +92,20 @@ return family {
       flops = "2 * rows * n_hidden * (n_in + n_out)",
       bytes = "elem_bytes * (rows * (n_in + n_out) + min(rows, groups) * n_hidden * (n_in + n_out))",
     }
+  end,
+  prior = function(op, p)
+    local row, weights = 30, 0 -- instructions of a lane for a row, and for a group's weights
+    for _, l in ipairs(layers(op)) do
+      row = row + 2 * l[1] * ceil_div(l[2], p.team)
+      weights = weights + (p.held == 1 and 2 * l[1] * ceil_div(l[2], p.team) or 4 * ceil_div(l[1] * l[2], p.threads))
+    end
+    if p.held == 1 then row = row - (row - 30) * (p.at_once - 1) // (2 * p.at_once) end
+    local rows = string.format("min(%d, ceil_div(rows, groups))", p.tile)
+    local each = string.format("%d + %d * %s", 150 + weights, row, rows)
+    if p.plan == 0 then each = each .. " + rows / 6" end
+    local tiles = string.format("(rows / %d + min(groups, rows))", p.tile)
+    return prior(p.plan == 1 and "1 + " .. plan.launches(op) or "1",
+      string.format("ceil_div(%s * %d, 32)", tiles, math.max(p.team, 32 // math.max(1, 32 // p.team))), each)
   end,
   valid = function(op, p)
     if p.plan == 1 then return plan.valid() end

@@ -38,4 +38,10 @@ function plan.steps(op)
   }
 end
 
+-- How many launches these are, for a prior.
+function plan.launches(op)
+  if op.order ~= "raw" then return "1" end
+  return "1 + 3 * (rows > " .. chunk .. ") + (groups > 255)"
+end
+
 return plan

@@ -1,0 +1,2 @@
+-- linear 96-48 in f16, kn
+return {}
