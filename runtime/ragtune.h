@@ -358,7 +358,7 @@ typedef struct rgt_tune_options {
   void (*progress)(void *user, const rgt_progress *progress);
   void *progress_user;
   const volatile int *stop; /* polled; non-zero ends the search, keeping what was measured */
-  int exhaustive;           /* try every variant; else of a space of more than 60 a fifth (60 at least): a sample in the order
+  int exhaustive;           /* try every variant; else of a space of more than 60 a fifth (40 at least): a sample in the order
                                of the families' priors, then neighbours of the best */
 } rgt_tune_options;
 

@@ -11,13 +11,13 @@
 #include "runtime/base/alloc.h"
 #include "runtime/search_state.h"
 
-enum { WHOLE_MAX = 60, SHARE = 5 };
+enum { WHOLE_MAX = 60, SHARE = 5, PART_MIN = 40 };
 
 #define GOOD 1.25 /* neighbours are worth trying of what is not slower than this many times the best */
 
 int rgt__search_limit(const rgt_tune_options *o, int n) {
   if (o->exhaustive || n <= WHOLE_MAX) return n;
-  return n / SHARE > WHOLE_MAX ? n / SHARE : WHOLE_MAX;
+  return n / SHARE > PART_MIN ? n / SHARE : PART_MIN;
 }
 
 /* ---- the order of the priors ---- */

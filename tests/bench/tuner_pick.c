@@ -1,8 +1,8 @@
 /* tuner_pick.c -- does the tuner's pick hold against trying everything? On ptxsim, whose clock is modelled and always the same.
  *
- * Each op's space is cut to 300 variants by a space file; it is searched once whole (--exhaustive) and once as the tuner does
- * it, each with a database of its own. Prints both winners, their times, and how many were tried; exits 1 where the pick is
- * over 3 % slower than the best of all or where more than a fifth was tried.
+ * Each op's space has 300 variants at most (one is cut to that by a space file); it is searched once whole (--exhaustive) and
+ * once as the tuner does it, each with a database of its own. Prints both winners, their times, and how many were tried; exits
+ * 1 where the pick is over 3 % slower than the best of all or where more than a fifth was tried.
  *
  *     bench_tuner_pick [first op] [last op]      op numbers from 0
  */
@@ -20,9 +20,9 @@ static const struct {
   int64_t rows;
   const char *space;
 } jobs[] = {
-    {"mlp:64-128-64:g64:bf16:relu:b12:nk:i64", 512, RGT_SOURCE_DIR "/tests/bench/pick/middle.lua"},
-    {"mlp:10-20-5:g3:f32:relu:b12:nk:i64", 64, RGT_SOURCE_DIR "/tests/bench/pick/tiny.lua"},
-    {"linear:96-48:g32:f16:none:b1:kn:i32", 1024, RGT_SOURCE_DIR "/tests/bench/pick/linear.lua"},
+    {"mlp:64-128-64:g64:bf16:relu:b12:nk:i64", 512, RGT_SOURCE_DIR "/tests/bench/pick.lua"},
+    {"mlp:32-64-32:g100:f16:relu:b12:kn:i32", 256, NULL},
+    {"mlp:24-48-24:g20:f32:relu:b12:nk:i64", 256, NULL},
 };
 enum { N_JOBS = sizeof jobs / sizeof jobs[0] };
 
@@ -68,7 +68,7 @@ int main(int argc, char **argv) {
     show("all", &all);
     show("the pick", &pick);
     double slower = (double)pick.time_ps / (double)all.time_ps - 1;
-    int right = slower <= 0.03 && all.n_tried <= SPACE_MAX + 1 && pick.n_tried * 5 <= all.n_tried + 4;
+    int right = slower <= 0.03 && all.n_tried <= SPACE_MAX + 1 && pick.n_tried * 5 <= all.n_tried;
     printf("  %+.2f %%, with %.1f %% of the trials: %s\n", slower * 100, 100.0 * pick.n_tried / all.n_tried,
            right ? "within the aim" : "NOT within the aim");
     fflush(stdout);

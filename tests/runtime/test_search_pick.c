@@ -125,7 +125,7 @@ static void a_small_space_is_tried_whole(void **state) {
   h.setup.n = 60;
   h.s.limit = rgt__search_limit(&h.options, 60);
   assert_int_equal(play(&h, NULL), 59);
-  assert_int_equal(rgt__search_limit(&h.options, 61), 60);
+  assert_int_equal(rgt__search_limit(&h.options, 61), 40);
   assert_int_equal(rgt__search_limit(&h.options, 1000), 200);
   end(&h);
 }

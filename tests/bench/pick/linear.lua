@@ -1,2 +1,0 @@
--- linear 96-48 in f16, kn
-return {}
