@@ -29,6 +29,14 @@ static size_t alignment(const rgt__verify_layout *l, size_t element) {
   return l->align_bytes > (int)element ? (size_t)l->align_bytes : element;
 }
 
+/* The layout as one array has it. */
+static rgt__verify_layout of_array(const rgt__verify_layout *l, int array) {
+  enum { WIDE = 16 };
+  rgt__verify_layout own = *l;
+  if (l->wide >> array & 1 && own.align_bytes < WIDE) own.align_bytes = WIDE;
+  return own;
+}
+
 /* A leading dimension for n elements: a multiple of the alignment; `extra` elements more where padded. */
 static int64_t leading(const rgt__verify_layout *l, size_t element, int64_t n, int64_t extra) {
   int64_t unit = (int64_t)(alignment(l, element) / element);
@@ -73,7 +81,8 @@ static rgt_status send_part(rgt__verify_data *d, const part *w, const unsigned c
   int64_t groups = d->problem->op.groups, last;
   rgt__verify_buffer *b = &d->buffers[w->buffer], *ptrs = &d->buffers[RGT_VERIFY_PTRS + w->buffer];
   if (__builtin_mul_overflow(groups - 1, w->stride, &last) || last > INT64_MAX / 16) return rgt__error_nomem(err, SIZE_MAX);
-  rgt__verify_shape shape = input_shape(&d->layout, w->name, element, last + (w->matrix_rows - 1) * w->ld + w->n);
+  rgt__verify_layout own = of_array(&d->layout, w->buffer);
+  rgt__verify_shape shape = input_shape(&own, w->name, element, last + (w->matrix_rows - 1) * w->ld + w->n);
   rgt_status status = rgt__verify_buffer_image(&shape, b, err);
   if (status != RGT_OK) return status;
   for (int64_t g = 0; g < groups; g++) {
@@ -101,14 +110,15 @@ static rgt_status send_layer(rgt__verify_data *d, int layer, const unsigned char
   w.pointers_name = layer == 1 ? "the pointers of w1" : "the pointers of w2";
   w.matrix_rows = op->layout == RGT_NK ? out : in;
   w.n = op->layout == RGT_NK ? in : out;
-  w.ld = leading(&d->layout, element, w.n, 5);
+  rgt__verify_layout own = of_array(&d->layout, w.buffer), own_bias = of_array(&d->layout, w.buffer + 1);
+  w.ld = leading(&own, element, w.n, 5);
   if (__builtin_mul_overflow(w.matrix_rows, w.ld, &w.stride)) return rgt__error_nomem(err, SIZE_MAX);
-  w.stride = leading(&d->layout, element, w.stride, 3);
+  w.stride = leading(&own, element, w.stride, 3);
   w.pointers = p->form == RGT_POINTERS;
   part b = {.buffer = w.buffer + 1, .from = layer == 1 ? p->b1 : p->b2, .matrix_rows = 1, .n = out};
   b.name = layer == 1 ? "b1" : "b2";
   b.pointers_name = layer == 1 ? "the pointers of b1" : "the pointers of b2";
-  b.stride = b.ld = leading(&d->layout, element, out, 2);
+  b.stride = b.ld = leading(&own_bias, element, out, 2);
   b.pointers = d->layout.bias_pointers;
   const void *w_base = NULL, *b_base = NULL;
   rgt_status status = send_part(d, &w, used, &w_base, err);
@@ -182,9 +192,10 @@ static rgt_status send_x(rgt__verify_data *d, const rgt__verify_call *call, call
   const rgt__problem *p = d->problem;
   size_t element = rgt__number_bytes(p->op.dtype);
   int64_t n = p->op.n_in;
-  m->ld_x = leading(&d->layout, element, n, 3);
+  rgt__verify_layout own = of_array(&d->layout, RGT_VERIFY_X);
+  m->ld_x = leading(&own, element, n, 3);
   int64_t rows = call->shares_x ? rgt__problem_x_rows(p) : call->rows;
-  rgt__verify_shape shape = input_shape(&d->layout, "x", element, rows ? (rows - 1) * m->ld_x + n : 0);
+  rgt__verify_shape shape = input_shape(&own, "x", element, rows ? (rows - 1) * m->ld_x + n : 0);
   rgt_status status = rgt__verify_buffer_image(&shape, &m->x, err);
   if (status != RGT_OK) return status;
   unsigned char *base = m->x.image + m->x.front;
@@ -243,8 +254,9 @@ static void place_old(const rgt_op_desc *op, const rgt__problem *p, const rgt__v
 static rgt_status send_y(rgt__verify_data *d, const rgt__verify_call *call, call_buffers *m, rgt__error *err) {
   const rgt_op_desc *op = &d->problem->op;
   size_t element = rgt__number_bytes(op->dtype);
-  m->ld_y = leading(&d->layout, element, op->n_out, 7);
-  rgt__verify_shape shape = input_shape(&d->layout, "y", element, call->rows ? (call->rows - 1) * m->ld_y + op->n_out : 0);
+  rgt__verify_layout own = of_array(&d->layout, RGT_VERIFY_Y);
+  m->ld_y = leading(&own, element, op->n_out, 7);
+  rgt__verify_shape shape = input_shape(&own, "y", element, call->rows ? (call->rows - 1) * m->ld_y + op->n_out : 0);
   size_t row_bytes = (size_t)m->ld_y * element;
   shape.front = least(Y_FENCE_MAX, row_bytes + FENCE_BYTES);
   if (!call->adds || d->layout.padded) shape.behind = least(Y_FENCE_MAX, Y_FENCE_ROWS * row_bytes + FENCE_BYTES);

@@ -4,6 +4,9 @@
 
 #include "runtime/verify.h"
 
+enum { RGT_VERIFY_W1, RGT_VERIFY_B1, RGT_VERIFY_W2, RGT_VERIFY_B2, RGT_VERIFY_PTRS, RGT_VERIFY_BUFFERS = RGT_VERIFY_PTRS + 4 };
+enum { RGT_VERIFY_X = RGT_VERIFY_BUFFERS, RGT_VERIFY_Y }; /* of a call: in rgt__verify_layout.wide */
+
 /* How the arrays lie.
  *   padded  leading dimensions and strides larger than they need be, NaN in every gap, fences on both sides
  *   tight   as small as align_bytes allows, each input, and a y that is added to, ending where its allocation ends, so that a
@@ -13,7 +16,8 @@ typedef struct rgt__verify_layout {
   int padded;
   int bias_pointers; /* biases by pointer (either weight form); unused groups NULL */
   int align_bytes;
-  int fill; /* 0 or 1: which NaN y holds before the call */
+  int fill;      /* 0 or 1: which NaN y holds before the call */
+  unsigned wide; /* arrays (bits RGT_VERIFY_W1 .. B2, X, Y) whose base, ld and strides are multiples of 16 bytes all the same */
 } rgt__verify_layout;
 
 typedef struct rgt__verify_buffer {
@@ -23,8 +27,6 @@ typedef struct rgt__verify_buffer {
   unsigned char fence;       /* the byte of fences and gaps */
   unsigned char *image;      /* what was written; NULL: too big to keep, only the fences are compared */
 } rgt__verify_buffer;
-
-enum { RGT_VERIFY_W1, RGT_VERIFY_B1, RGT_VERIFY_W2, RGT_VERIFY_B2, RGT_VERIFY_PTRS, RGT_VERIFY_BUFFERS = RGT_VERIFY_PTRS + 4 };
 
 typedef struct rgt__verify_data { /* the weights; x, index and y belong to each call */
   rgt__device *device;

@@ -19,14 +19,10 @@ static const int groups[] = {1, 2, 3, 5, 17, 64, 300};
 static const char *const names[SWEEP_N_GLOBAL] = {"kind",  "dims",  "dtype", "layout", "target", "act",   "bias",
                                                   "index", "order", "form",  "align",  "x_div",  "y_mode"};
 
-/* What calls can be verified with so far. */
-enum { N_ORDERS = 1, N_X_DIVS = 1, N_Y_MODES = 1 };
-
 #define N_OF(list) ((int)(sizeof(list) / sizeof *(list)))
 
 int sweep_factor_values(int factor) {
-  static const int n[SWEEP_N_GLOBAL] = {2, N_OF(all_dims), 3,        2,        SWEEP_TARGETS, 6, 4, 2, N_ORDERS,
-                                        2, N_OF(aligns),   N_X_DIVS, N_Y_MODES};
+  static const int n[SWEEP_N_GLOBAL] = {2, N_OF(all_dims), 3, 2, SWEEP_TARGETS, 6, 4, 2, 3, 2, N_OF(aligns), N_OF(x_divs), 2};
   return n[factor];
 }
 

@@ -201,10 +201,11 @@ rgt_status sweep_ragged_run(const sweep_row *row, uint64_t seed, int number, int
   layout.padded = below(&d, 4) > 0;
   layout.bias_pointers = (int)below(&d, 2);
   layout.fill = (int)below(&d, 2);
+  if (below(&d, 3)) layout.wide = (unsigned)below(&d, 1 << (RGT_VERIFY_Y + 1)); /* some wide, some not */
   rgt_status status = draw(row, k, &d, err);
   *about = (sweep_ragged){.rows = d.rows, .groups = d.groups};
-  snprintf(about->about, sizeof about->about, "%s, %lld rows, %lld groups, %s, %s", k->name, (long long)d.rows,
-           (long long)d.groups, layout.padded ? "padded" : "tight", exact ? "exact" : "bound");
+  snprintf(about->about, sizeof about->about, "%s, %lld rows, %lld groups, %s, wide %#x, %s", k->name, (long long)d.rows,
+           (long long)d.groups, layout.padded ? "padded" : "tight", layout.wide, exact ? "exact" : "bound");
   if (status == RGT_OK) status = make_set(row, &d, exact, &set, err);
   if (status == RGT_OK) status = call(row, &set, &layout, exact, c, numeric, result, err);
   rgt__verify_set_free(&set);
