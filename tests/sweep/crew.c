@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -60,6 +61,7 @@ static rgt_ctx *open_device(board *b) {
 
 /* Rows from `first` to before `end`, all of one target. */
 static int child(const sweep_crew *crew, board *b, int first, int end) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   set_environment(crew, row_at(crew, first)->target);
   rgt_ctx *ctx = open_device(b);
   if (!ctx) return CHILD_NO_START;
