@@ -15,11 +15,18 @@ export RAGTUNE_RUN_LIMIT_S=300 RAGTUNE_COMPILE_LIMIT_S=300 # the sanitizers' bui
 mkdir -p "$cache" && chmod 700 "$cache" || exit 1
 
 # Right are all variants that are feasible, and ptxsim has nothing to report.
-verify_case() { # NAME
-  PTXSIM_LOG="$scratch/$1.log" "$ragtune" verify --device cuda --sample 16 --case "$cases/$1" >"$scratch/$1.out" 2>&1 || return 1
+verify_order() { # NAME ORDER
+  PTXSIM_LOG="$scratch/$1.log" "$ragtune" verify --device cuda --sample 16 --order "$2" --case "$cases/$1" >"$scratch/$1.out" 2>&1 ||
+    return 1
   [ ! -s "$scratch/$1.log" ] || return 1
   tail -1 "$scratch/$1.out" |
     awk '/^[0-9]+ variants: [0-9]+ right, 0 wrong, [0-9]+ infeasible, 0 compile errors/ && $3 >= 3 { ok = 1 } END { exit !ok }'
+}
+
+# One case comes in every order; each has a y that is added to and rows that share their x.
+verify_case() { # NAME
+  verify_order "$1" raw || return 1
+  case $1 in masked_anywhere) verify_order "$1" sorted && verify_order "$1" offsets ;; esac
 }
 
 names='' n=0
