@@ -11,13 +11,14 @@ sweep=$1 state=$2 summary=$3 seconds=${4-28800}
 here=$(cd "$(dirname "$0")/../.." && pwd)
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/sweep-full-XXXXXX") || exit 1
 trap 'rm -r "$scratch"' EXIT
+# what is swept, as it is now
+tree=$(git -C "$here" rev-parse --short HEAD 2>/dev/null || echo 'no git')
+[ -z "$(git -C "$here" status --porcelain -- templates generator runtime tests/ptxsim tests/sweep 2>/dev/null)" ] || tree="$tree, with changes"
 "$sweep" full "$state.1" --shard 1/2 --budget "$seconds" --ragged 1 >"$scratch/1" 2>&1 &
 "$sweep" full "$state.2" --shard 2/2 --budget "$seconds" --ragged 1 >"$scratch/2" 2>&1
 status=$?
 wait $! || status=1
 
-tree=$(git -C "$here" rev-parse --short HEAD 2>/dev/null || echo 'no git')
-[ -z "$(git -C "$here" status --porcelain -- templates generator runtime tests/ptxsim tests/sweep 2>/dev/null)" ] || tree="$tree, with changes"
 {
   echo "full sweep: every variant of the named ops (tests/sweep/named_ops.h) in f32, f16 and bf16 on sm_80, sm_90 and sm_120, on ptxsim"
   echo "date      $(date -u +%Y-%m-%d)"

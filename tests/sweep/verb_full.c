@@ -10,7 +10,7 @@
 #include "runtime/base/alloc.h"
 #include "verbs.h"
 
-enum { BATCH = 60, ROW_LIMIT_S = 300 };
+enum { BATCH = 24, ROW_LIMIT_S = 300 };
 
 typedef struct sweeping {
   const sweep_options *o;
