@@ -29,7 +29,5 @@ void rgt__manual_words(const rgt__option *e, char *text, size_t size);
 void rgt__manual_actions(rgt__verb verb, char *text, size_t size);
 /* rgt__manual_has -- 1 if the option belongs to the verb. */
 int rgt__manual_has(const rgt__option *e, int verb);
-/* rgt__manual_absent -- 1 if help calls it "not in this version". */
-int rgt__manual_absent(const rgt__option *e, int verb);
 
 #endif

@@ -67,7 +67,7 @@ static void range(const rgt__option *e, char *text, size_t size) {
   if (e->kind == RGT_OPTION_REAL) snprintf(text, size, " [above 0, %s %" PRId64 "]", e->low == 1 ? "below" : "up to", e->high);
 }
 
-static void option(const rgt__option *e, int verb, FILE *out) {
+static void option(const rgt__option *e, FILE *out) {
   char limits[80], text[1024];
   fputs(".TP\n", out);
   bold(e->name, out);
@@ -80,7 +80,7 @@ static void option(const rgt__option *e, int verb, FILE *out) {
   }
   fputc('\n', out);
   range(e, limits, sizeof limits);
-  snprintf(text, sizeof text, "%s%s%s", e->about, limits, rgt__manual_absent(e, verb) ? " (not in this version)" : "");
+  snprintf(text, sizeof text, "%s%s", e->about, limits);
   paragraph(text, out);
 }
 
@@ -118,7 +118,7 @@ static void head(FILE *out) {
 static void op_section(FILE *out) {
   fputs(".SH THE OP\n", out);
   paragraph("Every verb but db and env takes an op, written out by these options or as one text.", out);
-  for (size_t i = 0; i < end_of_op(); i++) option(&rgt__option_table[i], RGT_VERB_TUNE, out);
+  for (size_t i = 0; i < end_of_op(); i++) option(&rgt__option_table[i], out);
 }
 
 static void verb_sections(FILE *out) {
@@ -131,7 +131,7 @@ static void verb_sections(FILE *out) {
     fputs(".PP\n", out);
     paragraph(rgt__verb_table[v].about, out);
     for (size_t i = end_of_op(); i < rgt__option_table_n; i++)
-      if (rgt__manual_has(&rgt__option_table[i], v)) option(&rgt__option_table[i], v, out);
+      if (rgt__manual_has(&rgt__option_table[i], v)) option(&rgt__option_table[i], out);
   }
 }
 

@@ -3,15 +3,8 @@
 
 #include <string.h>
 
-#include "runtime/cli/absent.h"
-
 int rgt__manual_has(const rgt__option *e, int verb) {
   return (int)(e->verbs >> verb & 1);
-}
-
-int rgt__manual_absent(const rgt__option *e, int verb) {
-  rgt__message unused;
-  return rgt__absent_check((rgt__verb)verb, e->name, NULL, &unused) != RGT_OK;
 }
 
 /* Names of files are written F, FILE or OUT, with what they end in; names of folders DIR. */

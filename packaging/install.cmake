@@ -39,7 +39,7 @@ function(ragtune_manual kind file destination)
   install(FILES ${RAGTUNE_MANUAL}/${file} DESTINATION ${destination} ${ARGN})
 endfunction()
 file(GLOB MANUAL_SOURCES CONFIGURE_DEPENDS manual/*.c)
-add_executable(ragtune_manual ${MANUAL_SOURCES} runtime/cli/option_table.c runtime/cli/absent.c runtime/cli/options.c
+add_executable(ragtune_manual ${MANUAL_SOURCES} runtime/cli/option_table.c runtime/cli/options.c
                runtime/cli/nearest.c runtime/cli/message.c runtime/cli/progress.c runtime/cli/units.c)
 target_compile_definitions(ragtune_manual PRIVATE RGT_MANUAL_DATE="${RAGTUNE_DATE}")
 target_link_libraries(ragtune_manual PRIVATE ragtune_flags ragtune_static)
@@ -56,3 +56,6 @@ install(TARGETS ragtune-worker RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/r
 # A tuned database that goes along, where whoever packages this has one (`ragtune db export packaging/tuned.db`): every user's
 # dispatch asks it after its own and the site's. It is only read.
 install(FILES ${CMAKE_SOURCE_DIR}/packaging/tuned.db DESTINATION ${CMAKE_INSTALL_DATADIR}/ragtune OPTIONAL)
+
+# Tuning on many machines
+install(PROGRAMS packaging/slurm/ragtune-fleet.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/ragtune)

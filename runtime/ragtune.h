@@ -389,6 +389,17 @@ typedef struct rgt_tune_result { /* one signature */
  * Threads: compiles in others; callbacks come on the calling thread. */
 RGT_API rgt_status rgt_tune(rgt_op *op, const rgt_tune_options *options, rgt_tune_result *results);
 
+/* rgt_op_shard -- to which of n_shards the tuning of one signature belongs, where many machines share a list of them without
+ * talking to each other.
+ *     *shard = the s in [0, n_shards) with the largest hash(signature, s)
+ * rows is rounded up to its bucket; skew unknown stands for uniform, as in rgt_tune. The device, its threads and the policy do
+ * not matter: every machine gives the same answer. With one shard more about one signature in n_shards + 1 moves, to the new
+ * one.
+ * Returns RGT_OK; RGT_EINVAL (rows, skew; n_shards is not in [1, RGT_SHARDS_MAX]).
+ * Threads: that of the op's context. */
+#define RGT_SHARDS_MAX 10000
+RGT_API rgt_status rgt_op_shard(rgt_op *op, int64_t rows, rgt_skew skew, int n_shards, int *shard);
+
 /* rgt_config -- a config file: many ops to tune, with the row counts and skews that go with each of them.
  *
  *     return { ops = { "mlp:10-20-5:g3:f32:relu:b12:nk:i64", { n_in = { 64, 128 }, n_hidden = 256, groups = { 8, 64 } } },

@@ -52,7 +52,7 @@ check_tree() {
   check tunedb "\"tunedb/[a-z0-9_]+\.h\"|$base|$LIBC|<sqlite3\.h>"
   check runtime "\"(runtime|generator)/[a-z0-9_]+\.h\"|\"runtime/base/[a-z0-9_]+\.h\"|\"tunedb/tunedb(_local)?\.h\"|\"templates/[a-z0-9_/]+\.h\"|$LIBC|<dlfcn\.h>"
   check runtime/cli "\"[a-z0-9_]+\.h\"|\"runtime/ragtune\.h\"|\"runtime/cli/[a-z0-9_]+\.h\"|$LIBC|<jansson\.h>"
-  check manual "\"manual/[a-z]+\.h\"|\"runtime/cli/(option_table|absent)\.h\"|\"runtime/base/environment\.h\"|$LIBC"
+  check manual "\"manual/[a-z]+\.h\"|\"runtime/cli/option_table\.h\"|\"runtime/base/environment\.h\"|$LIBC"
   cli_own
   only generator 'include[[:space:]]*[<"](lua|lualib|lauxlib)\.h' "Lua's headers"
   only tunedb 'include[[:space:]]*[<"]sqlite3\.h' "SQLite's header"

@@ -180,6 +180,10 @@ typedef struct rgt__tunedb_missed {
 typedef int (*rgt__tunedb_missed_fn)(void *user, const rgt__tunedb_missed *missed);
 rgt_status rgt__tunedb_misses(rgt__tunedb *db, rgt__tunedb_missed_fn fn, void *user, rgt__error *err);
 
+/* rgt__tunedb_shard -- to which of n shards (1 to RGT_SHARDS_MAX) a signature belongs, from 0: the same on every machine. With
+ * one shard more nothing moves but to that one. Opens nothing. RGT_OK, RGT_EINVAL. Threads: any. */
+rgt_status rgt__tunedb_shard(const rgt__tunedb_signature *sig, int n, int *shard, rgt__error *err);
+
 /* ---- who tunes what just now --------------------------------------------------------------------------------- */
 
 typedef struct rgt__tunedb_claimed { /* who has it */

@@ -1,6 +1,5 @@
 /* cli_db.c -- ragtune db: the table of its verbs, and what is common to them. */
 #include "cli_db.h"
-#include "absent.h"
 #include "cli.h"
 #include "nearest.h"
 
@@ -126,7 +125,6 @@ static rgt_status find_verb(const rgt__options *o, const db_verb **which, rgt__m
     }
     rgt__nearest_try(o->words[0], strlen(o->words[0]), verbs[i].name, &best, &near);
   }
-  if ((s = rgt__absent_check(RGT_VERB_DB, o->words[0], NULL, m)) != RGT_OK) return s;
   if (near) return rgt__message_set(m, RGT_EINVAL, "unknown action 'db %s'; did you mean %s?", o->words[0], near);
   return rgt__message_set(m, RGT_EINVAL, "unknown action 'db %s'; want %s", o->words[0], names);
 }

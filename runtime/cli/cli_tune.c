@@ -19,6 +19,8 @@ typedef struct work {
 } work;
 
 static rgt_status check_options(const rgt__options *o, rgt__message *m) {
+  if (o->shard)
+    return rgt__message_set(m, RGT_EINVAL, "--shard %s: splits the list of a --config, and none is given", o->shard);
   if (o->index && o->row_list.n)
     return rgt__message_set(m, RGT_EINVAL,
                             "--rows stands beside --index, whose length is the number of rows; give one of the two");

@@ -3,11 +3,14 @@
  * A search that fails ends its own op alone: types that the device lacks may stand in a list beside those that it has. What
  * concerns all of them ends the run: the surroundings, and a failure that two ops share word for word, since it is not about
  * the op then.
+ *
+ * With --shard only the signatures of one part are searched, and an op and skew without any of them is no search at all.
  */
 #include "cli.h"
 #include "env_facts.h"
 #include "interrupt.h"
 #include "op_args.h"
+#include "shard.h"
 #include "tune_report.h"
 #include "tune_search.h"
 #include "units.h"
@@ -27,8 +30,14 @@ typedef struct work {
   rgt__int_list rows;
   int skews[RGT_SKEW_ONE + 1], n_skews; /* -1: not said */
   double started_s, budget_s;           /* budget of the whole run; 0: each search has the default one */
-  int n, begun, failed;                 /* searches */
-  int failed_op;                        /* of the latest failure */
+  rgt__shard shard;
+  int n_listed;                /* ops times skews: search i is of op i / n_skews, skew i % n_skews */
+  uint64_t *mine;              /* [n_listed] bit i: rows.v[i] is searched, owned */
+  int64_t n_signatures, n_all; /* to be searched; of the whole file */
+  int at;                      /* search in work, of those listed */
+  rgt__int_list searched;      /* its row counts */
+  int n, begun, failed;        /* searches */
+  int failed_op;               /* of the latest failure */
   int out_of_budget, interrupted, unstored, stopped;
   rgt__tune_counts counts;
   rgt__message failure, last_failure; /* the first and the latest */
@@ -84,12 +93,52 @@ static void settle(work *w) {
     for (int i = 0; i < n_skews; i++) w->skews[i] = (int)skews[i];
   }
   w->budget_s = o->budget >= 0 ? o->budget : rgt_config_budget_s(w->config);
-  w->n = rgt_config_count(w->config) * w->n_skews;
+  w->n_listed = rgt_config_count(w->config) * w->n_skews;
+}
+
+static int count_bits(uint64_t bits) {
+  int n = 0;
+  for (; bits; bits &= bits - 1) n++;
+  return n;
+}
+
+/* An op that cannot be opened here has no signatures: the first shard has its searches, and says why. */
+static rgt_status plan_one(work *w, int i, rgt__message *m) {
+  rgt__message unused;
+  rgt_status status = rgt_config_op(w->config, i / w->n_skews, &w->session.desc);
+  w->one.skew = w->skews[i % w->n_skews];
+  if (status == RGT_OK) status = rgt__session_op(&w->session, &w->one, &unused);
+  if (status == RGT_OK)
+    status = rgt__shard_rows(&w->shard, &w->session, w->one.skew, &w->rows, &w->mine[i], m);
+  else {
+    w->mine[i] = w->shard.at == 1 ? ~(uint64_t)0 >> (64 - w->rows.n) : 0;
+    status = RGT_OK;
+  }
+  rgt_op_free(w->session.op);
+  w->session.op = NULL;
+  return status;
+}
+
+static rgt_status plan(work *w, rgt__message *m) {
+  rgt_status status = RGT_OK;
+  w->n_all = (int64_t)w->n_listed * w->rows.n;
+  w->mine = malloc((size_t)w->n_listed * sizeof *w->mine);
+  if (!w->mine) return rgt__message_set(m, RGT_ENOMEM, "out of memory");
+  for (int i = 0; i < w->n_listed && status == RGT_OK; i++) {
+    if (w->shard.of)
+      status = plan_one(w, i, m);
+    else
+      w->mine[i] = ~(uint64_t)0 >> (64 - w->rows.n);
+    w->n += w->mine[i] != 0;
+    w->n_signatures += count_bits(w->mine[i]);
+  }
+  return status;
 }
 
 static rgt_status prepare(work *w, rgt__message *m) {
   const char *device;
   rgt_status status = check_options(w->o, m);
+  if (status == RGT_OK) status = rgt__shard_parse(w->o->shard, &w->shard, m);
   if (status == RGT_OK) status = read_config(w, m);
   if (status != RGT_OK) return status;
   settle(w);
@@ -97,7 +146,7 @@ static rgt_status prepare(work *w, rgt__message *m) {
   if (strcmp(device, "auto") == 0) device = NULL; /* then RAGTUNE_DEVICE may say */
   status = rgt__session_open(&w->session, w->o, device, NULL, m);
   if (status == RGT_OK) rgt__env_facts_get(w->session.ctx, &w->facts);
-  return status;
+  return status == RGT_OK ? plan(w, m) : status;
 }
 
 /* ---- one search -------------------------------------------------------------------------------------------- */
@@ -113,7 +162,7 @@ static rgt__tune_report as_report(const work *w, rgt_status status) {
                             .quiet = w->o->quiet,
                             .stored = status != RGT_EDB,
                             .results = w->results,
-                            .n = rgt__tune_search_answered(status) ? w->rows.n : 0};
+                            .n = rgt__tune_search_answered(status) ? w->searched.n : 0};
 }
 
 static void show_head(const work *w) {
@@ -138,7 +187,7 @@ static void add_json(work *w, const rgt__tune_report *r, rgt_status status, cons
 
 /* What a failure means for the rest. Its line is printed unless it was just printed, as for the other skews of one op. */
 static void take_failure(work *w, const rgt__message *m) {
-  int again = w->failed && strcmp(m->text, w->last_failure.text) == 0, op = (w->begun - 1) / w->n_skews;
+  int again = w->failed && strcmp(m->text, w->last_failure.text) == 0, op = w->at / w->n_skews;
   if (!w->failed++) w->failure = *m;
   w->stopped = (again && op != w->failed_op) || rgt__message_exit(m->status) == RGT_EXIT_SURROUNDINGS;
   w->last_failure = *m;
@@ -163,12 +212,15 @@ static rgt_status report(work *w, rgt_status status, const rgt__message *m, rgt_
 
 static rgt_status search(work *w, rgt__message *print_m) {
   rgt__message m = {0};
-  rgt_status status = rgt_config_op(w->config, w->begun / w->n_skews, &w->session.desc);
-  w->one.skew = w->skews[w->begun % w->n_skews];
+  rgt_status status = rgt_config_op(w->config, w->at / w->n_skews, &w->session.desc);
+  w->one.skew = w->skews[w->at % w->n_skews];
+  w->searched.n = 0;
+  for (int i = 0; i < w->rows.n; i++)
+    if (w->mine[w->at] >> i & 1) w->searched.v[w->searched.n++] = w->rows.v[i];
   w->begun++;
   if (status == RGT_OK) status = rgt__session_op(&w->session, &w->one, &m);
   show_head(w);
-  if (status == RGT_OK) status = rgt__tune_search_run(&w->session, &w->one, &w->rows, NULL, w->results, &m);
+  if (status == RGT_OK) status = rgt__tune_search_run(&w->session, &w->one, &w->searched, NULL, w->results, &m);
   status = report(w, status, &m, print_m);
   rgt_op_free(w->session.op);
   w->session.op = NULL;
@@ -178,7 +230,8 @@ static rgt_status search(work *w, rgt__message *print_m) {
 /* Each search has an equal share of the time that is left; what is stored takes none, and leaves its share to the others. */
 static rgt_status search_all(work *w, rgt__message *print_m) {
   rgt_status status = RGT_OK;
-  while (status == RGT_OK && w->begun < w->n && !w->stopped) {
+  for (w->at = 0; status == RGT_OK && w->at < w->n_listed && !w->stopped; w->at++) {
+    if (!w->mine[w->at]) continue;
     double left_s = w->started_s + w->budget_s - now_s(), share_s = left_s / (w->n - w->begun);
     if (rgt__interrupt_flag) w->interrupted = 1;
     w->out_of_budget = w->budget_s > 0 && left_s <= 0;
@@ -195,12 +248,18 @@ static rgt_status begin(work *w, rgt__message *m) {
   rgt__tune_report r = as_report(w, RGT_OK);
   if (!w->o->json) {
     rgt__tune_report_place(&r);
+    if (w->shard.of)
+      printf("shard      %d/%d: %lld of %lld signatures\n", w->shard.at, w->shard.of, (long long)w->n_signatures,
+             (long long)w->n_all);
     return RGT_OK;
   }
   if (!(w->object = rgt__json_object("tune"))) return rgt__message_set(m, RGT_ENOMEM, "out of memory");
   rgt__json_text(w->object, "config", w->o->config);
   rgt__json_text(w->object, "device_class", w->facts.device_class);
   rgt__json_text(w->object, "toolchain", w->facts.toolchain);
+  rgt__json_text(w->object, "shard", w->o->shard);
+  rgt__json_int(w->object, "signatures", w->n_signatures);
+  rgt__json_int(w->object, "signatures_listed", w->n_all);
   w->list = rgt__json_array(w->object, "ops");
   return RGT_OK;
 }
@@ -232,8 +291,12 @@ static rgt_status summary(work *w, rgt__message *m) {
   char time[32];
   if (w->object) return summary_json(w, &r, m);
   if (w->o->quiet) return RGT_OK;
-  printf("\n%d of %d searches (%d ops, %d skew%s, %d row counts) in %s: ", w->begun, w->n, w->n / w->n_skews, w->n_skews,
-         w->n_skews == 1 ? "" : "s", w->rows.n, rgt__units_seconds(now_s() - w->started_s, time, sizeof time));
+  printf("\n%d of %d searches (", w->begun, w->n);
+  if (w->shard.of)
+    printf("shard %d/%d, %lld signatures", w->shard.at, w->shard.of, (long long)w->n_signatures);
+  else
+    printf("%d ops, %d skew%s, %d row counts", w->n / w->n_skews, w->n_skews, w->n_skews == 1 ? "" : "s", w->rows.n);
+  printf(") in %s: ", rgt__units_seconds(now_s() - w->started_s, time, sizeof time));
   printf("%lld buckets tuned, %lld stored before, %lld infeasible, %lld skipped", (long long)c->tuned, (long long)c->hits,
          (long long)c->infeasible, (long long)c->skipped);
   if (c->interrupted) printf(", %lld interrupted", (long long)c->interrupted);
@@ -241,6 +304,17 @@ static rgt_status summary(work *w, rgt__message *m) {
   putchar('\n');
   if (w->unstored || c->tuned + c->hits + c->interrupted > 0) rgt__tune_report_stored(&r);
   return RGT_OK;
+}
+
+static int stop_at_once(void *user, const rgt_db_row *row) {
+  (void)user, (void)row;
+  return 1;
+}
+
+/* A part without signatures makes its database all the same: whoever merges the parts' finds each of them. */
+static rgt_status touch_database(work *w, rgt__message *m) {
+  rgt_status status = w->n == 0 ? rgt_db_list(w->session.ctx, stop_at_once, NULL) : RGT_OK;
+  return status == RGT_OK ? RGT_OK : rgt__message_from(m, status, w->session.ctx);
 }
 
 static int finish(work *w, rgt_status status, rgt__message *print_m) {
@@ -257,6 +331,7 @@ static int finish(work *w, rgt_status status, rgt__message *print_m) {
         "ragtune: the budget of %g s ran out: %d of %d searches were not begun; the same command goes on from there",
         w->budget_s, w->n - w->begun, w->n);
   if (w->failed) return rgt__message_exit(w->failure.status);
+  if (w->n == 0) return RGT_EXIT_DONE; /* a small list has no signature for some shards */
   return w->begun < w->n ? RGT_EXIT_NO : rgt__tune_report_answer(&w->counts);
 }
 
@@ -267,6 +342,7 @@ static int tune(work *w) {
   rgt__interrupt_catch();
   w->started_s = now_s();
   status = begin(w, &m);
+  if (status == RGT_OK) status = touch_database(w, &m);
   if (status == RGT_OK) status = search_all(w, &m);
   return finish(w, status, &m);
 }
@@ -283,6 +359,7 @@ int rgt__cli_tune_config(const rgt__options *o) {
   w->one = *o;
   status = tune(w);
   json_decref(w->object);
+  free(w->mine);
   rgt_config_free(w->config);
   rgt__session_close(&w->session);
   free(w);

@@ -76,7 +76,7 @@ const rgt__option rgt__option_table[] = {
   {"--budget", "SECONDS", "time for the whole search (default: 60; with --config: 60 for each op and skew)", RGT_OPTION_REAL, BIT(TUNE), AT(budget), 0, 10000000, NULL},
   {"--space", "FILE.lua", "narrows the space of variants", RGT_OPTION_TEXT, BIT(TUNE), AT(space), 1, TEXT_MAX, NULL},
   {"--config", "FILE.lua", "many ops, rows and skews; --rows, --skew, --device and --budget go before the file's", RGT_OPTION_TEXT, BIT(TUNE), AT(config), 1, TEXT_MAX, NULL},
-  {"--shard", "I/N", "part I of N of the work", RGT_OPTION_TEXT, BIT(TUNE), AT(shard), 1, 64, NULL},
+  {"--shard", "I/N", "with --config: tune only part I of N, counted from 1, of its signatures; `db merge` joins the parts' databases", RGT_OPTION_TEXT, BIT(TUNE), AT(shard), 1, 64, NULL},
   {"--force", NULL, "tune again although a result is stored", RGT_OPTION_FLAG, BIT(TUNE), AT(force), 0, 0, NULL},
   {"--dry-run", NULL, "gc: tell what would be removed, and remove nothing", RGT_OPTION_FLAG, BIT(DB), AT(dry_run), 0, 0, NULL},
   {"--exhaustive", NULL, "try every variant of a large space, not a fifth", RGT_OPTION_FLAG, BIT(TUNE), AT(exhaustive), 0, 0, NULL},

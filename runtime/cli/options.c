@@ -1,6 +1,5 @@
 /* options.c -- the command line: parsed from the option table. */
 #include "options.h"
-#include "absent.h"
 #include "nearest.h"
 #include "option_table.h"
 
@@ -153,7 +152,6 @@ static rgt_status parse_option(int argc, char **argv, int i, unsigned char *give
   const char *arg = argv[i], *text = NULL;
   size_t length = strcspn(arg, "=");
   const rgt__option *e = find_option(o->verb, arg, length);
-  rgt_status s;
   if (!e) return unknown_option(o->verb, arg, (int)length, m);
   if (given[e - rgt__option_table]++) return rgt__message_set(m, RGT_EINVAL, "%s is given twice", e->name);
   *used = 1;
@@ -167,8 +165,7 @@ static rgt_status parse_option(int argc, char **argv, int i, unsigned char *give
   } else {
     return rgt__message_set(m, RGT_EINVAL, "%s needs a value: %s", e->name, e->value);
   }
-  s = parse_value(e, text, o, m);
-  return s != RGT_OK ? s : rgt__absent_check(o->verb, e->name, text, m);
+  return parse_value(e, text, o, m);
 }
 
 static rgt_status parse_verb(const char *word, rgt__verb *verb, rgt__message *m) {

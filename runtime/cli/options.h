@@ -45,7 +45,7 @@ typedef struct rgt__options {
 } rgt__options;
 
 /* rgt__options_parse -- argv[1..] into *o. words holds the pointers of o->words: room for argc of them.
- * Returns RGT_OK (look at o->help and o->version first), RGT_EINVAL, RGT_EUNSUPPORTED (see absent.h). */
+ * Returns RGT_OK (look at o->help and o->version first), RGT_EINVAL. */
 rgt_status rgt__options_parse(int argc, char **argv, const char **words, rgt__options *o, rgt__message *m);
 
 /* rgt__options_help -- help of one verb; RGT_N_VERBS: of the program. */

@@ -1,5 +1,4 @@
 /* options_help.c -- --help, printed from the option table. */
-#include "absent.h"
 #include "option_table.h"
 
 #include <inttypes.h>
@@ -28,7 +27,6 @@ static void range(const rgt__option *e, FILE *file) {
 
 void rgt__options_help(rgt__verb verb, FILE *file) {
   const char *heading = NULL, *printed = NULL;
-  rgt__message unused;
   if ((unsigned)verb >= RGT_N_VERBS) {
     program_help(file);
     return;
@@ -47,7 +45,6 @@ void rgt__options_help(rgt__verb verb, FILE *file) {
       fprintf(file, "%-*s", LEFT, left);
     fputs(e->about, file);
     range(e, file);
-    if (rgt__absent_check(verb, e->name, NULL, &unused) != RGT_OK) fputs(" (not in this version)", file);
     fputc('\n', file);
   }
 }

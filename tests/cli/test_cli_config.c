@@ -236,13 +236,18 @@ static void a_common_failure_ends_the_run(void **unused) {
 /* ---- mistakes ---------------------------------------------------------------------------------------------- */
 
 static void what_may_not_stand_beside_it(void **unused) {
+  static const char *const no_shards[] = {"0/8",  "9/8", "1/0",   "1/10001", "8",    "/8",   "1/",
+                                          "-1/8", "a/b", "1/8/2", "1.0/8",   "1//8", "+1/8", "01234567890123456789/8"};
   (void)unused;
   put_text(config, TWO_OPS "rows = 8 }");
   expect_refusal(run("--config %s --op %s", config, FIRST), 2, "--op stands beside --config, whose file names the ops");
   expect_refusal(run("--config %s --in 4 --groups 2", config), 2, "--in stands beside --config");
   expect_refusal(run("--config %s --dtype f16", config), 2, "--dtype stands beside --config");
   expect_refusal(run("--config %s --index i.npy", config), 2, "--index stands beside --config");
-  expect_refusal(run("--config %s --shard 1/2", config), 2, "tune --shard: not in this version");
+  expect_refusal(run("--op %s --shard 1/2", FIRST), 2, "--shard 1/2: splits the list of a --config, and none is given");
+  for (size_t i = 0; i < sizeof no_shards / sizeof *no_shards; i++)
+    expect_refusal(run("--config %s --shard %s", config, no_shards[i]), 2,
+                   "' is no I/N with 1 <= I <= N <= 10000, such as 1/8");
   expect_refusal(run("why --config %s", config), 2, "--config is not an option of why (it belongs to tune)");
   expect_refusal(run("--config %s --space /nonexistent.lua", config), 3, "--space /nonexistent.lua: No such file");
 }

@@ -1,5 +1,4 @@
 /* test_data_files.c -- problems from .npy files: rounding, biases by the files that are there, y, messages. */
-#include "runtime/cli/absent.c"
 #include "runtime/cli/data_files.c"
 #include "runtime/cli/message.c"
 #include "runtime/cli/nearest.c"

@@ -1,6 +1,5 @@
 /* test_options.c -- the command line: every option, strict numbers, near misses, help from the same table, problem.txt, units.
  */
-#include "runtime/cli/absent.c"
 #include "runtime/cli/message.c"
 #include "runtime/cli/nearest.c"
 #include "runtime/cli/op_args.c"
@@ -225,11 +224,6 @@ static void misuse_is_named(void **unused) {
           "'mlp:3' stands without an option; tune takes no such words (an op's text goes after --op)");
 }
 
-static void absent_things_say_so(void **unused) {
-  (void)unused;
-  refused("--shard 1/2", RGT_EUNSUPPORTED, "tune --shard: not in this version (tune single --rows instead)");
-}
-
 static void make_op(const char *line, rgt_op_desc *d, int *out_from_in) {
   rgt__options o;
   rgt__message m = {0};
@@ -313,7 +307,7 @@ static void help_names_every_option(void **unused) {
     }
     if (v == RGT_VERB_TUNE) {
       assert_non_null(strstr(text, "--in N                  features of x [1 .. 16777216]\n"));
-      assert_non_null(strstr(text, "part I of N of the work (not in this version)\n"));
+      assert_non_null(strstr(text, "  --shard I/N             with --config: tune only part I of N, counted from 1"));
       assert_non_null(strstr(text, "--policy warm|cold|graph\n"));
     }
     free(text);
@@ -461,7 +455,6 @@ int main(void) {
       cmocka_unit_test(lists_have_an_end),
       cmocka_unit_test(words_and_devices),
       cmocka_unit_test(misuse_is_named),
-      cmocka_unit_test(absent_things_say_so),
       cmocka_unit_test(ops_and_their_defaults),
       cmocka_unit_test(handles),
       cmocka_unit_test(help_names_every_option),

@@ -8,7 +8,6 @@
 #include "runtime/base/alloc.h"
 #include "runtime/base/random.h"
 
-#include "runtime/cli/absent.c"
 #include "runtime/cli/data_files.c"
 #include "runtime/cli/message.c"
 #include "runtime/cli/nearest.c"

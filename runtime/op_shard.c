@@ -1,0 +1,16 @@
+/* op_shard.c -- which of n machines tunes a signature of an op. */
+#include "runtime/base/number.h"
+#include "runtime/context.h"
+
+rgt_status rgt_op_shard(rgt_op *op, int64_t rows, rgt_skew skew, int n_shards, int *shard) {
+  rgt__error *err = &op->ctx->error;
+  rgt__op_key key;
+  if (!shard) return rgt__error_null(err, "shard");
+  if (rows < 1 || rows > RGT_COUNT_MAX)
+    return rgt__error_set(err, RGT_EINVAL, "rows is %lld; it can be 1 to 2147483647", (long long)rows);
+  if ((unsigned)skew > RGT_SKEW_ONE)
+    return rgt__error_set(err, RGT_EINVAL, "skew is %d; it can be unknown, uniform, zipf or one", (int)skew);
+  if (skew == RGT_SKEW_UNKNOWN) skew = RGT_SKEW_UNIFORM;
+  rgt_status status = rgt__op_key_make(op, rgt__number_bucket(rows), skew, RGT_POLICY_WARM, &key, err);
+  return status == RGT_OK ? rgt__tunedb_shard(&key.signature, n_shards, shard, err) : status;
+}
