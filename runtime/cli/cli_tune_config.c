@@ -314,7 +314,7 @@ static int stop_at_once(void *user, const rgt_db_row *row) {
 /* A part without signatures makes its database all the same: whoever merges the parts' finds each of them. */
 static rgt_status touch_database(work *w, rgt__message *m) {
   rgt_status status = w->n == 0 ? rgt_db_list(w->session.ctx, stop_at_once, NULL) : RGT_OK;
-  return status == RGT_OK ? RGT_OK : rgt__message_from(m, status, w->session.ctx);
+  return status == RGT_OK || status == RGT_EINTERRUPTED ? RGT_OK : rgt__message_from(m, status, w->session.ctx);
 }
 
 static int finish(work *w, rgt_status status, rgt__message *print_m) {

@@ -163,7 +163,25 @@ static void text_of_a_shard(void **unused) {
   if (!strstr(text_out, wanted)) fail_msg("no '%s' in\n%s", wanted, text_out);
 }
 
+static void a_part_without_signatures(void **unused) {
+  (void)unused;
+  put_text(at("one.lua"), "return { ops = { 'linear:4-8:g2:f32:none:b1:nk:i64' }, rows = 4, device = 'cpu' }");
+  int n = 0;
+  for (int shard = 1; shard <= 2; shard++) {
+    const char *database = shard == 1 ? at("alone.db") : at("none.db"); /* one with rows, and one to be made */
+    for (int of = 2; of <= 40 && n < shard; of++) {
+      int status = run("--config %s --space %s --shard 1/%d --db %s --budget 0.0000000001", at("one.lua"), space, of, database);
+      if (!strstr(text_out, ": 0 of 1 signatures\n")) continue;
+      expect(status, 0);
+      n++;
+    }
+    expect(run("db list --db %s", database), 0);
+  }
+  assert_int_equal(n, 2);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(eight_shards_two_killed), cmocka_unit_test(text_of_a_shard)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(eight_shards_two_killed), cmocka_unit_test(text_of_a_shard),
+                                     cmocka_unit_test(a_part_without_signatures)};
   return cmocka_run_group_tests(tests, make_files, remove_home);
 }
