@@ -9,6 +9,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/number.h"
 #include "runtime/bundle_table.h"
+#include "runtime/wishes.h"
 
 struct rgt__bundle {
   rgt__bundle_table table;
@@ -234,13 +235,13 @@ rgt_status rgt__bundle_load(rgt_op *op, const rgt__variant *v, rgt__ready *out) 
 
 /* ---- choices ---- */
 
-/* The variant as it is here: its family in the bundle's revision, and under the op's limits. */
+/* The variant as it is here: its family in the bundle's revision, under the op's limits, and not banned. */
 static int admitted(rgt_op *op, const char *variant, rgt__variant *v, rgt__numeric *numeric) {
   rgt__families *families = NULL;
   return rgt__context_families(op->ctx, &families) == RGT_OK &&
          rgt__variant_parse(families, op->ctx->device->ops->kind, variant, v, NULL) == RGT_OK &&
          rgt__family_fits(v->family, &op->desc) && rgt__variant_numeric(families, v, &op->desc, numeric, NULL) == RGT_OK &&
-         rgt__numeric_admits(numeric, op->desc.dtype, op->options.max_error);
+         rgt__numeric_admits(numeric, op->desc.dtype, op->options.max_error) && !rgt__wishes_ban(op, v);
 }
 
 static int log2_of(int64_t n) {

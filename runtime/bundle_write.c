@@ -20,8 +20,8 @@
 #include "runtime/gc.h"
 #include "runtime/inspect.h"
 #include "runtime/thread_pool.h"
-#include "runtime/worker.h"
 #include "runtime/wishes.h"
+#include "runtime/worker.h"
 
 enum { CHOICES_MAX = 4 * RGT_BUCKETS_MAX, PATH_SIZE = 1024 };
 
@@ -199,7 +199,6 @@ static rgt_status add_stored(writing *w) {
   rgt__tunedb_winner *found = rgt__alloc_zero(1, sizeof *found);
   if (!found) return rgt__error_nomem(err, sizeof *found);
   rgt_status status = rgt__context_db(op->ctx, &db);
-  if (status == RGT_OK) status = rgt__wishes_load(op);
   rgt__op_limits(op, &limits);
   for (int s = RGT_SKEW_UNKNOWN; s <= RGT_SKEW_ONE && status == RGT_OK; s++) {
     int64_t buckets[RGT_BUCKETS_MAX];
@@ -219,16 +218,27 @@ static rgt_status add_stored(writing *w) {
   return status;
 }
 
+/* A ban is for this device class alone. */
+static rgt_status leave_out_banned(writing *w) {
+  rgt_op *op = w->op;
+  rgt_status status = rgt__wishes_load(op);
+  if (status == RGT_OK && w->o->variant) return rgt__wishes_refuse(op, &w->in.space.variants[0], &op->ctx->error);
+  if (status == RGT_OK) rgt__wishes_drop_banned(op, &w->in.space, "not in the bundle");
+  return status;
+}
+
 static rgt_status choose_variants(writing *w) {
   rgt_op *op = w->op;
   rgt__variant first;
   int named = w->o->variant || w->o->sample > 0;
   w->choices = rgt__alloc_zero(CHOICES_MAX, sizeof *w->choices);
   if (!w->choices) return rgt__error_nomem(&op->ctx->error, CHOICES_MAX * sizeof *w->choices);
-  rgt_status status = rgt__prepare_default(op, w->in.device->ops->kind, &first);
+  rgt_status status = w->in.owns_device ? RGT_OK : leave_out_banned(w);
+  if (status == RGT_OK) status = rgt__prepare_default(op, w->in.device->ops->kind, &first);
   if (status == RGT_OK) status = add_variant(w, &first);
   for (int i = 0; named && i < w->in.space.n && status == RGT_OK; i++) status = add_variant(w, &w->in.space.variants[i]);
-  if (status == RGT_OK && !named && !w->in.owns_device) status = add_stored(w);
+  int asks = !named && !w->in.owns_device && op->ctx->mode != RGT_MODE_OFF;
+  if (status == RGT_OK && asks) status = add_stored(w);
   return status;
 }
 

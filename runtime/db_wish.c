@@ -68,11 +68,7 @@ static rgt_status check_pin(rgt_op *op, const rgt__variant *v, const char *text)
     return rgt__error_set(err, RGT_EINVAL, "variant \"%s\": the error budget of this handle does not admit it (max_error %g)",
                           text, op->options.max_error);
   status = rgt__wishes_load(op);
-  const char *ban = status == RGT_OK ? rgt__wishes_ban(op, v) : NULL;
-  if (ban)
-    return rgt__error_set(err, RGT_EINVAL, "variant \"%s\" is banned%s%.100s; ragtune db ban --remove allows it", text,
-                          ban[0] ? ": " : "", ban);
-  return status;
+  return status == RGT_OK ? rgt__wishes_refuse(op, v, err) : status;
 }
 
 rgt_status rgt_db_pin(rgt_op *op, int64_t rows, const char *variant, const char *reason) {

@@ -304,10 +304,7 @@ static rgt_status prefer_variant(preparing *p, const char *variant) {
   if (status != RGT_OK) return status;
   rgt__variant_format(&v, text);
   status = rgt__wishes_load(op);
-  const char *ban = status == RGT_OK ? rgt__wishes_ban(op, &v) : NULL;
-  if (ban)
-    return rgt__error_set(&op->ctx->error, RGT_EINVAL, "variant \"%s\" is banned%s%.100s; ragtune db ban --remove allows it",
-                          text, ban[0] ? ": " : "", ban);
+  if (status == RGT_OK) status = rgt__wishes_refuse(op, &v, &op->ctx->error);
   if (status == RGT_OK) status = rgt__prepare_ready_of(op, text, 0, &r);
   if (status != RGT_OK) return status;
   for (p->n_buckets = 0; p->n_buckets < RGT_BUCKETS_MAX; p->n_buckets++) p->prefer[p->n_buckets][RGT_PLACE_WINNER] = r;

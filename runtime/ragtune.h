@@ -528,9 +528,10 @@ typedef struct rgt_bundle_options {
 /* rgt_compile_bundle -- compiles variants of op and writes them into a folder from which other machines, without a compiler,
  * can load them: rgt_options.bundle, RAGTUNE_BUNDLE.
  * Always in it: the default variant. With it, where options name neither variant nor sample, the winner and the runner-up of
- * every bucket and skew that the context's database has for this very op on this device. They are what is dispatched to
- * wherever the bundle is used, after the user's own results for the op and before all else.
- * On the context's own device each variant is verified first, and a wrong one left out; for other targets it cannot be done.
+ * every bucket and skew that the context's database has for this very op on this device (in mode "off": nothing). They are
+ * what is dispatched to wherever the bundle is used, after the user's own results for the op and before all else.
+ * On the context's own device each variant is verified first, and a wrong one left out, as a banned one is, which cannot be
+ * named either; for other targets, whose device class nobody knows, it cannot be done.
  * folder   is made, in one step; where it is a bundle, the op's code is added, in place of what it had for the same
  * options  may be NULL
  * Returns RGT_OK; RGT_EINVAL (an option; folder is no bundle and not empty), RGT_EIO (folder, with what is wrong),
@@ -573,8 +574,10 @@ typedef struct rgt_verify_options {
 
 /* rgt_verify -- every variant against the float64 reference: exact pass, bound pass, poison, canaries, masked rows, and the
  * metamorphic rule, and on `data` where it is given; in a child, ragtune-worker, where it is found, with unreadable pages
- * around every buffer on the CPU. Each verdict goes to fn (non-zero stops). Returns RGT_OK (all right), RGT_EWRONG (some
- * wrong), else RGT_ECRASH (some crashed), RGT_ETIMEOUT, RGT_EINVAL, RGT_ETEMPLATE, RGT_ENOCOMPILER, RGT_EINTERRUPTED. */
+ * around every buffer on the CPU. Each verdict goes to fn (non-zero stops). A banned variant is not run: among others its
+ * verdict is RGT_TRIAL_INFEASIBLE, with a reason that begins with "banned"; by its name it is refused with RGT_EINVAL.
+ * Returns RGT_OK (all right), RGT_EWRONG (some wrong), else RGT_ECRASH (some crashed), RGT_ETIMEOUT, RGT_EINVAL, RGT_ETEMPLATE,
+ * RGT_ENOCOMPILER, RGT_EINTERRUPTED, RGT_EDB. */
 RGT_API rgt_status rgt_verify(rgt_op *op, const rgt_verify_options *options, rgt_verify_fn fn, void *user);
 
 /* rgt_round -- float to the storage type and back to what it holds; for callers that make 16-bit data.
@@ -686,8 +689,10 @@ RGT_API rgt_status rgt_cache_gc(rgt_ctx *ctx, int dry_run, rgt_gc_fn fn, void *u
  * Threads: those of ctx. It holds from the next rgt_op_prepare on, in every process. */
 RGT_API rgt_status rgt_db_pin(rgt_op *op, int64_t rows, const char *variant, const char *reason);
 RGT_API rgt_status rgt_db_unpin(rgt_op *op, int64_t rows);
-/* rgt_db_ban -- this variant is never run on this device class: not dispatched to, not searched, not verified; for all ops. The
- * default variant, which everything is measured against, cannot be banned.
+/* rgt_db_ban -- this variant is never run on this device class: not dispatched to, whoever names it (a database, a bundle, a
+ * caller), not searched, not verified; for all ops. The default variant, which everything is measured against, cannot be
+ * banned. In mode "off" no database is asked: there calls run the default alone, and what is verified or prepared by name runs
+ * whatever is banned.
  * Returns RGT_OK, RGT_EINVAL (no such variant, the default), RGT_EDB, RGT_ENOMEM. rgt_db_unban: RGT_EMISS where it is not
  * banned. */
 RGT_API rgt_status rgt_db_ban(rgt_ctx *ctx, const char *variant, const char *reason);

@@ -18,23 +18,6 @@ static void name_space(rgt__tuning *t) {
   for (int i = 0; i < t->space.n; i++) rgt__variant_params_format(&t->space.variants[i], t->space_params[i]);
 }
 
-/* Neither tried nor missed. The default is never among them. */
-static void drop_banned(rgt__tuning *t) {
-  int kept = 0;
-  for (int i = 0; i < t->space.n; i++) {
-    const char *why = rgt__wishes_ban(t->op, &t->space.variants[i]);
-    char text[RGT_VARIANT_TEXT_MAX];
-    if (!why) {
-      t->space.variants[kept++] = t->space.variants[i];
-      continue;
-    }
-    rgt__variant_format(&t->space.variants[i], text);
-    rgt__context_log(t->ctx, RGT_LOG_INFO, "%s is banned%s%s: not tried", text, why[0] ? ": " : "", why);
-  }
-  t->n_banned = t->space.n - kept;
-  t->space.n = kept;
-}
-
 rgt_status rgt__tune_enumerate(rgt__tuning *t) {
   rgt__buffer narrow = {0};
   rgt_ctx *ctx = t->ctx;
@@ -50,7 +33,7 @@ rgt_status rgt__tune_enumerate(rgt__tuning *t) {
                                   t->o.space ? (narrow.data ? narrow.data : "") : NULL, t->o.space, 0, &t->space, err);
   rgt__buffer_free(&narrow);
   if (status == RGT_OK) rgt__context_tell_faults(ctx);
-  if (status == RGT_OK) drop_banned(t);
+  if (status == RGT_OK) t->n_banned = rgt__wishes_drop_banned(t->op, &t->space, "not tried"); /* nor missed */
   if (status == RGT_OK) {
     t->space_params = rgt__alloc_zero((size_t)t->space.n + 1, sizeof *t->space_params);
     if (!t->space_params) {

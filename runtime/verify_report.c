@@ -8,6 +8,7 @@
 #include "runtime/inspect.h"
 #include "runtime/prepare.h"
 #include "runtime/thread_pool.h"
+#include "runtime/wishes.h"
 #include "runtime/worker.h"
 
 typedef struct verifying {
@@ -89,6 +90,12 @@ static void free_candidates(verifying *v) {
   v->c = NULL;
 }
 
+/* Neither compiled nor run. */
+static void set_banned(rgt__candidate *c, const char *why) {
+  c->outcome = RGT_TRIAL_INFEASIBLE;
+  snprintf(c->reason, sizeof c->reason, "banned%s%.200s", why[0] ? ": " : "", why);
+}
+
 static rgt_status render_space(verifying *v, const rgt__family **broken) {
   rgt__error *err = &v->op->ctx->error;
   rgt_op_desc relu = rgt__op_relu_twin(&v->op->desc);
@@ -101,6 +108,8 @@ static rgt_status render_space(verifying *v, const rgt__family **broken) {
     status = rgt__candidate_render(&v->in.maker, variant, &v->op->desc, &v->c[i * each], err);
     if (status == RGT_OK && each == 2) status = rgt__candidate_render(&v->in.maker, variant, &relu, &v->c[i * each + 1], err);
     if (status != RGT_OK) *broken = variant->family;
+    const char *ban = rgt__wishes_ban(v->op, variant);
+    for (int k = 0; ban && k < each; k++) set_banned(&v->c[i * each + k], ban);
   }
   return status;
 }
@@ -157,7 +166,9 @@ static rgt_status open_worker(verifying *v, const rgt__verify_plan *plan) {
 }
 
 static rgt_status verify_variants(verifying *v, const rgt__verify_plan *plan) {
-  rgt_status status = open_worker(v, plan);
+  rgt_status status = rgt__wishes_load(v->op);
+  if (status == RGT_OK && v->o->variant) status = rgt__wishes_refuse(v->op, &v->in.space.variants[0], &v->op->ctx->error);
+  if (status == RGT_OK) status = open_worker(v, plan);
   if (status == RGT_OK) status = render_all(v);
   if (status != RGT_OK) return status;
   int n = v->in.space.n * per_variant(v); /* what is left of it */

@@ -183,6 +183,31 @@ const char *rgt__wishes_ban(const rgt_op *op, const rgt__variant *v) {
   return reason && rgt__wishes_is_default(op->ctx, v) ? NULL : reason;
 }
 
+rgt_status rgt__wishes_refuse(const rgt_op *op, const rgt__variant *v, rgt__error *err) {
+  char text[RGT_VARIANT_TEXT_MAX];
+  const char *why = rgt__wishes_ban(op, v);
+  if (!why) return RGT_OK;
+  rgt__variant_format(v, text);
+  return rgt__error_set(err, RGT_EINVAL, "variant \"%s\" is banned%s%.100s; ragtune db ban --remove allows it", text,
+                        why[0] ? ": " : "", why);
+}
+
+int rgt__wishes_drop_banned(const rgt_op *op, rgt__space *space, const char *what) {
+  int kept = 0, n = space->n;
+  for (int i = 0; i < n; i++) {
+    const char *why = rgt__wishes_ban(op, &space->variants[i]);
+    char text[RGT_VARIANT_TEXT_MAX];
+    if (!why) {
+      space->variants[kept++] = space->variants[i];
+      continue;
+    }
+    rgt__variant_format(&space->variants[i], text);
+    rgt__context_log(op->ctx, RGT_LOG_INFO, "%s is banned%s%s: %s", text, why[0] ? ": " : "", why, what);
+  }
+  space->n = kept;
+  return n - kept;
+}
+
 const rgt__pin *rgt__wishes_pin(const rgt_op *op, int64_t bucket) {
   const rgt__pin *best = NULL;
   for (int i = 0; op->wishes && i < op->wishes->n_pins; i++) {

@@ -3,6 +3,7 @@
 #ifndef RGT_RUNTIME_WISHES_H
 #define RGT_RUNTIME_WISHES_H
 
+#include "generator/space.h"
 #include "runtime/layers.h"
 #include "tunedb/tunedb_local.h"
 
@@ -28,7 +29,7 @@ struct rgt__wishes {
 };
 
 /* rgt__wishes_load -- reads the op's pins, bans and bad verdicts anew; before each prepare, why and tune. In mode "off" there
- * are bans alone. RGT_EDB (of the user's database), RGT_ENOMEM. */
+ * are none. RGT_EDB (of the user's database), RGT_ENOMEM. */
 rgt_status rgt__wishes_load(rgt_op *op);
 void rgt__wishes_free(rgt_op *op);
 /* rgt__wishes_bar -- may this variant of family f not run? Its reason, "" for one that proved unusable before; NULL: it may.
@@ -36,6 +37,11 @@ void rgt__wishes_free(rgt_op *op);
 const char *rgt__wishes_bar(const rgt_op *op, const rgt__variant *v);
 /* rgt__wishes_ban -- the same for bans alone. */
 const char *rgt__wishes_ban(const rgt_op *op, const rgt__variant *v);
+/* rgt__wishes_refuse -- RGT_EINVAL, said in err, where v is banned: for what a person named. */
+rgt_status rgt__wishes_refuse(const rgt_op *op, const rgt__variant *v, rgt__error *err);
+/* rgt__wishes_drop_banned -- takes the banned ones out of a space of the op's own device, and tells the log of each what it
+ * therefore is: "not tried". Returns how many. */
+int rgt__wishes_drop_banned(const rgt_op *op, rgt__space *space, const char *what);
 /* rgt__wishes_pin -- the pin for calls of this bucket: the first layer's that has one; of one layer the one for the op's own
  * skew before the one for every skew. NULL: none. */
 const rgt__pin *rgt__wishes_pin(const rgt_op *op, int64_t bucket);

@@ -96,7 +96,7 @@ static rgt_status prepare(work *w, rgt__message *m) {
   const rgt__options *o = w->o;
   rgt__session *s = &w->session;
   int given = rgt__op_args_given(o) || !o->case_dir;
-  rgt_status status = rgt__session_open(s, o, NULL, ":memory:", m);
+  rgt_status status = rgt__session_open(s, o, NULL, NULL, m);
   if (status == RGT_OK && given) status = rgt__op_args_make(o, s->ctx, &s->desc, &s->out_from_in, m);
   if (status == RGT_OK && o->case_dir) {
     status = rgt__data_files_case(o, given ? &s->desc : NULL, 1, &w->data, m);

@@ -85,7 +85,7 @@ const rgt__option rgt__option_table[] = {
   {"--device", "auto|cpu|cuda[:N]", "where it runs (default: auto)", RGT_OPTION_DEVICE, OPS & ~BIT(COMPILE), AT(device), 0, 0, "General"},
   {"--threads", "N", "CPU threads a call may use (default: all allowed)", RGT_OPTION_INTEGER, OP & ~BIT(COMPILE), AT(threads), 1, 4096, NULL},
   {"--bundle", "DIR", "take code from this bundle where the cache has none (default: RAGTUNE_BUNDLE)", RGT_OPTION_TEXT, BIT(RUN) | BIT(SHOW) | BIT(WHY), AT(bundle), 1, TEXT_MAX, NULL},
-  {"--db", "FILE", "the tuned database (default: RAGTUNE_DB, else the user's data folder)", RGT_OPTION_TEXT, LOOKUP | BIT(RUN) | BIT(COMPILE) | BIT(ENV), AT(db), 1, TEXT_MAX, NULL},
+  {"--db", "FILE", "the tuned database (default: RAGTUNE_DB, else the user's data folder)", RGT_OPTION_TEXT, LOOKUP | DATA | BIT(COMPILE) | BIT(ENV), AT(db), 1, TEXT_MAX, NULL},
   {"--json", NULL, "print one JSON object", RGT_OPTION_FLAG, ALL, AT(json), 0, 0, NULL},
   {"--help", NULL, "print this", RGT_OPTION_FLAG, ALL, AT(help), 0, 0, NULL},
 };

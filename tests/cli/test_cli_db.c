@@ -112,6 +112,7 @@ static void wishes(void **unused) {
   assert_non_null(strstr(text_out, "not used: it is banned"));
   expect(run("db pin " OP " --rows 8 --variant " PINNED " --db %s", database("w.db")), 2);
   assert_non_null(strstr(text_err, "is banned"));
+  expect_refusal(run("verify " OP " --variant " PINNED " --db %s", database("w.db")), 2, "is banned; ragtune db ban --remove");
   expect(run("db ban --variant nobody:x=1 --device cpu --db %s", database("w.db")), 2);
   assert_non_null(strstr(text_err, "no family \"nobody\""));
   expect(run("db ban --db %s", database("w.db")), 2);

@@ -157,6 +157,23 @@ static void own_results_go_before_it(void **state) {
   run_right(op, FRONT_MLP, 64);
 }
 
+static void what_is_banned_is_not_chosen(void **state) {
+  (void)state;
+  rgt_op *op = front_op(&f, FRONT_MLP);
+  front_ok(&f, rgt_db_ban(f.ctx, tiles, NULL));
+  front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT));
+  assert_string_equal(ready_for(op, 64), FRONT_FUSED); /* the winner of fewer rows */
+  assert_string_equal(why(op, 64).variant, FRONT_FUSED);
+  front_ok(&f, rgt_db_ban(f.ctx, FRONT_FUSED, NULL));
+  front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT));
+  assert_string_equal(ready_for(op, 64), FRONT_DEFAULT);
+  assert_int_equal(why(op, 64).from, RGT_FROM_DEFAULT);
+  run_right(op, FRONT_MLP, 64);
+  front_ok(&f, rgt_db_unban(f.ctx, tiles));
+  front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT));
+  assert_string_equal(ready_for(op, 64), tiles);
+}
+
 static void it_goes_before_what_is_near(void **state) {
   (void)state;
   stored_winner(front_op(&f, NEAR), 64, FRONT_FUSED);
@@ -419,6 +436,7 @@ int main(void) {
       TEST(a_hit_costs_no_compile),
       TEST(own_results_go_before_it),
       TEST(it_goes_before_what_is_near),
+      TEST(what_is_banned_is_not_chosen),
       TEST(the_code_serves_any_number_of_groups),
       TEST(promises_and_forms),
       TEST(an_op_that_it_lacks),

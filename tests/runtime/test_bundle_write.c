@@ -127,6 +127,37 @@ static void named_and_sampled_variants(void **state) {
   assert_non_null(code_of(FRONT_FUSED));
 }
 
+/* Neither as a winner nor in a sample, nor by its name; for other devices it does not count. */
+static void what_is_banned_stays_out(void **state) {
+  char tiles[RGT_VARIANT_TEXT_MAX];
+  seen s = {0};
+  rgt_bundle_options o = {.struct_size = sizeof o, .variant = FRONT_FUSED, .fn = take, .user = &s};
+  (void)state;
+  stored_tiles(&f, tiles);
+  rgt_op *op = front_op(&f, FRONT_MLP);
+  stored_run(op, 8, RGT_SKEW_UNIFORM, (const stored_trial[]){{FRONT_DEFAULT, 1000000}, {FRONT_FUSED, 500000}, {tiles, 800000}},
+             3);
+  front_ok(&f, rgt_db_ban(f.ctx, FRONT_FUSED, "it burns"));
+  front_fails(&f, rgt_compile_bundle(op, &o, bundle), RGT_EINVAL, "is banned: it burns");
+  assert_int_equal(scratch_count(place), 0);
+  front_ok(&f, rgt_compile_bundle(op, NULL, bundle));
+  read_table();
+  assert_int_equal(t.n_code, 2);
+  assert_null(code_of(FRONT_FUSED));
+  assert_string_equal(choice_of(RGT_SKEW_UNIFORM, 8)->variant, tiles);
+  assert_string_equal(choice_of(RGT_SKEW_UNIFORM, 8)->runner_up, FRONT_DEFAULT);
+  o = (rgt_bundle_options){.struct_size = sizeof o, .sample = 2, .seed = 3, .fn = take, .user = &s};
+  front_ok(&f, rgt_compile_bundle(op, &o, bundle));
+  char *drawn = strcmp(s.variants[1], FRONT_DEFAULT) != 0 ? s.variants[1] : s.variants[2];
+  front_ok(&f, rgt_db_ban(f.ctx, drawn, NULL));
+  seen fewer = {0};
+  o.user = &fewer;
+  front_ok(&f, rgt_compile_bundle(op, &o, bundle));
+  assert_int_equal(fewer.n, s.n - 1);
+  for (int i = 0; i < fewer.n; i++) assert_string_not_equal(fewer.variants[i], drawn);
+  assert_has(f.log, "is banned: not in the bundle");
+}
+
 static void several_ops_in_one(void **state) {
   (void)state;
   rgt_op *mlp = front_op(&f, FRONT_MLP), *linear = front_op(&f, FRONT_LINEAR);
@@ -171,7 +202,7 @@ static void what_is_wrong_stays_out(void **state) {
   read_table();
   assert_int_equal(t.n_code, 1);
   assert_string_equal(t.code[0].variant, FRONT_DEFAULT);
-  o.variant = "broken:fault=3,more=16";
+  o.variant = "broken:fault=6,more=16";
   front_ok(&f, rgt_compile_bundle(op, &o, bundle));
   assert_int_equal(s.n_of[RGT_TRIAL_COMPILE_ERROR], 1);
 }
@@ -357,6 +388,7 @@ int main(void) {
       TEST(several_ops_in_one),
       TEST(an_activation_with_a_twin),
       TEST(what_is_wrong_stays_out),
+      TEST(what_is_banned_stays_out),
       TEST(a_wrong_default_ends_it),
       TEST(without_a_cache),
       TEST(for_a_gpu),

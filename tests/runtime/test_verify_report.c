@@ -129,6 +129,32 @@ static void a_case(void **state) {
   problem_free(&p);
 }
 
+/* Not run, and said of it, whether many are asked for or it alone; in mode off nobody knows of bans. */
+static void a_banned_one_is_not_run(void **state) {
+  (void)state;
+  rgt_op *op = front_op(&f, FRONT_LINEAR);
+  front_ok(&f, verify(op, (rgt_verify_options){.sample = 3, .seed = 5}, &s));
+  char banned[RGT_VARIANT_TEXT_MAX];
+  int at = strcmp(s.variants[0], FRONT_DEFAULT) == 0; /* which cannot be banned */
+  snprintf(banned, sizeof banned, "%s", s.variants[at]);
+  front_ok(&f, rgt_db_ban(f.ctx, banned, "it burns"));
+  again.reason[0] = 0;
+  again.stop_after = at + 1;
+  assert_int_equal(verify(op, (rgt_verify_options){.sample = 3, .seed = 5}, &again), RGT_EINTERRUPTED);
+  assert_string_equal(again.variants[at], banned);
+  assert_int_equal(again.last.outcome, RGT_TRIAL_INFEASIBLE);
+  assert_string_equal(again.reason, "banned: it burns");
+  again.stop_after = 0;
+  front_ok(&f, verify(op, (rgt_verify_options){.sample = 3, .seed = 5}, &again)); /* the others are right */
+  assert_int_equal(again.n, 3);
+  assert_int_equal(again.n_right, 2);
+  front_fails(&f, verify(op, (rgt_verify_options){.variant = banned}, &again), RGT_EINVAL, "is banned: it burns");
+  assert_int_equal(again.n, 0);
+  front_open_mode(&f, "off", NULL);
+  front_ok(&f, verify(front_op(&f, FRONT_LINEAR), (rgt_verify_options){.variant = banned}, &again));
+  assert_int_equal(again.n_right, 1);
+}
+
 static void refusals(void **state) {
   rgt_verify_options o = {.struct_size = 9};
   (void)state;
@@ -148,7 +174,8 @@ static void refusals(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
   const struct CMUnitTest tests[] = {
-      TEST(samples), TEST(the_builtin_and_one_by_name), TEST(a_callback_may_stop), TEST(a_case), TEST(refusals),
+      TEST(samples), TEST(the_builtin_and_one_by_name), TEST(a_callback_may_stop),
+      TEST(a_case),  TEST(a_banned_one_is_not_run),     TEST(refusals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
