@@ -1,7 +1,7 @@
 /* salvage.c -- a damaged file goes aside, and what can be read of it into a new one.
  *
- * Every row comes back through rgt__tunedb_put, which computes its keys anew; a row whose stored key differs was changed by the
- * damage and is left out. The damaged file is only read.
+ * Every trial comes back through rgt__tunedb_put, which computes its keys anew; a row whose stored key differs was changed by
+ * the damage and is left out. So do pins and bans through theirs. The damaged file is only read.
  */
 #include "tunedb/salvage.h"
 
@@ -10,8 +10,11 @@
 #include "tunedb/keys.h"
 #include "tunedb/load.h"
 #include "tunedb/path.h"
+#include "tunedb/tunedb_local.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A run with the keys of what it belongs to. */
@@ -25,7 +28,6 @@ typedef struct salvage {
   rgt__load_arena arena;
   salvage_run *runs;
   int n_runs, runs_capacity;
-  int n_kept;
 } salvage;
 
 /* Reads runs until their end or the first unreadable page. */
@@ -126,8 +128,63 @@ static void rescue_run(salvage *sv, const salvage_run *run, rgt__tunedb *to) {
   rgt__load_scene_free(&scene);
 }
 
+/* ---- pins and bans ---- */
+
+static int read_variant(salvage *sv, const rgt__digest *wanted, rgt__tunedb_variant *v) {
+  sqlite3_stmt *s = NULL;
+  int has_row = 0, good = 0;
+  if (rgt__statement_get(&sv->from, RGT_SQL_ONE_VARIANT, &s, NULL)) return 0;
+  rgt__binder b = {.s = s};
+  rgt__bind_digest(&b, wanted);
+  if (!rgt__statement_step(&sv->from, s, &has_row, NULL) && has_row) {
+    rgt__reader r = {.s = s};
+    rgt__digest key;
+    v->family = rgt__load_copy(&sv->arena, rgt__read_text(&r));
+    v->revision = rgt__read_small(&r);
+    v->params = rgt__load_copy(&sv->arena, rgt__read_text(&r));
+    rgt__tunedb_variant_key(v, &key);
+    good = !r.bad && !sv->arena.failed && rgt__digest_equal(&key, wanted);
+  }
+  sqlite3_reset(s);
+  return good;
+}
+
+/* Its signature and place are rows that are looked up by key: what is hurt there loses its wishes. No digest guards the reason
+ * and the date; a date in the future is none. */
+static int read_wish(salvage *sv, rgt__reader *r, int is_pin, rgt__tunedb_wish *w) {
+  rgt__digest signature, place_key, variant;
+  rgt__tunedb_place place;
+  *w = (rgt__tunedb_wish){.reason = ""};
+  rgt__read_digest(r, &signature);
+  rgt__read_digest(r, &place_key);
+  rgt__read_digest(r, &variant);
+  w->reason = rgt__read_text(r);
+  w->made_utc_s = rgt__read_int(r);
+  if (r->bad || !read_place(sv, &place_key, &place) || !read_variant(sv, &variant, &w->variant)) return 0;
+  if (w->made_utc_s > (int64_t)time(NULL)) w->made_utc_s = 0;
+  w->device_class = place.device_class;
+  return !is_pin || read_signature(sv, &signature, &w->signature);
+}
+
+/* Up to the first unreadable page. Returns how many are kept. */
+static int rescue_wishes(salvage *sv, int is_pin, rgt__tunedb *to) {
+  sqlite3_stmt *s = NULL;
+  int has_row, n = 0;
+  if (rgt__statement_get(&sv->from, is_pin ? RGT_SQL_ALL_PINS : RGT_SQL_ALL_BANS, &s, NULL)) return 0;
+  while (!rgt__statement_step(&sv->from, s, &has_row, NULL) && has_row) {
+    rgt__reader r = {.s = s};
+    rgt__tunedb_wish w;
+    if (!read_wish(sv, &r, is_pin, &w)) continue;
+    n += (is_pin ? rgt__tunedb_pin(to, &w, NULL) : rgt__tunedb_ban(to, &w, NULL)) == RGT_OK;
+  }
+  sqlite3_reset(s);
+  return n;
+}
+
+/* ---- the whole ---- */
+
 /* Reading may bring a journal to its end first, hence opened for writing; never checkpointed into the damaged file on close. */
-static int rescue(const char *aside, rgt__tunedb *to) {
+static int rescue(const char *aside, rgt__tunedb *to, int *n_wishes) {
   salvage sv = {.from = {.path = rgt__strdup(aside), .owner = getpid(), .busy_limit_ms = 0}};
   if (sv.from.path && !rgt__connect_raw(&sv.from, aside, SQLITE_OPEN_READWRITE, NULL)) {
     sqlite3_db_config(sv.from.sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
@@ -137,6 +194,8 @@ static int rescue(const char *aside, rgt__tunedb *to) {
     read_runs(&sv, RGT_SQL_ALL_RUNS);
     if (sv.from.damaged) read_runs(&sv, RGT_SQL_ALL_RUNS_BACKWARDS);
     for (int i = 0; i < sv.n_runs; i++) rescue_run(&sv, &sv.runs[i], to);
+    *n_wishes = rescue_wishes(&sv, 1, to);
+    *n_wishes += rescue_wishes(&sv, 0, to);
     rgt__connect_close(&sv.from);
   }
   rgt__load_arena_free(&sv.arena);
@@ -160,8 +219,12 @@ rgt_status rgt__salvage(rgt__tunedb *db, rgt__error *err) {
   if (!status) status = rgt__path_create(db->path, err);
   if (!status) status = rgt__connect_attach(db, 1, err);
   if (!status) {
-    int n = rescue(aside, db);
-    rgt__connect_notice(db, "%s was damaged: moved to %s, %d trial%s of it kept", db->path, aside, n, n == 1 ? "" : "s");
+    char wishes[64] = "";
+    int n_wishes = 0, n = rescue(aside, db, &n_wishes);
+    if (n_wishes)
+      snprintf(wishes, sizeof wishes, ", and %d pin%s or ban%s", n_wishes, n_wishes == 1 ? "" : "s", n_wishes == 1 ? "" : "s");
+    rgt__connect_notice(db, "%s was damaged: moved to %s, %d trial%s of it kept%s", db->path, aside, n, n == 1 ? "" : "s",
+                        wishes);
   }
   rgt__free(aside);
   return status;

@@ -74,6 +74,9 @@
   X(RGT_SQL_ALL_RUNS_BACKWARDS, "SELECT " RGT_SQL_RUN_COLUMNS ", r.signature, r.place FROM run r ORDER BY r.key DESC")         \
   X(RGT_SQL_ONE_SIGNATURE, "SELECT " RGT_SQL_SIGNATURE_COLUMNS "FROM signature g WHERE g.key = ?")                             \
   X(RGT_SQL_ONE_PLACE, "SELECT key, device_class, policy, clock FROM place WHERE key = ?")                                     \
+  X(RGT_SQL_ONE_VARIANT, "SELECT family, revision, params FROM variant WHERE key = ?")                                         \
+  X(RGT_SQL_ALL_PINS, "SELECT signature, place, variant, reason, made_utc_s FROM pin")                                         \
+  X(RGT_SQL_ALL_BANS, "SELECT variant, place, variant, reason, made_utc_s FROM ban")                                           \
   X(RGT_SQL_COPIED_TRIALS,                                                                                                     \
     "SELECT t.run, " RGT_SQL_TRIAL_COLUMNS "FROM trial t LEFT JOIN variant v ON v.key = t.variant ORDER BY t.run, t.key")      \
   X(RGT_SQL_PUT_ORIGIN, "INSERT INTO origin VALUES (?,?,?) ON CONFLICT (run) DO NOTHING")                                      \

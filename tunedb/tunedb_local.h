@@ -17,7 +17,7 @@ typedef struct rgt__tunedb_wish {
   const char *device_class;
   rgt__tunedb_variant variant;
   const char *reason; /* "" if none was given; cut at 1,023 bytes */
-  int64_t made_utc_s; /* of those found */
+  int64_t made_utc_s; /* to be stored: 0 for now */
 } rgt__tunedb_wish;
 
 /* rgt__tunedb_pin, rgt__tunedb_ban -- stores the wish, in place of one for the same signature (pin) or variant (ban).

@@ -52,7 +52,7 @@ static rgt_status put_once(rgt__tunedb *db, const rgt__tunedb_wish *w, int is_pi
     rgt__bind_digest(&b, &place_key);
     if (is_pin) rgt__bind_digest(&b, &variant);
     rgt__bind_text(&b, reason);
-    rgt__bind_int(&b, (int64_t)time(NULL));
+    rgt__bind_int(&b, w->made_utc_s > 0 ? w->made_utc_s : (int64_t)time(NULL));
     status = rgt__bind_end(db, &b, err);
   }
   if (!status) status = rgt__statement_run(db, s, err);

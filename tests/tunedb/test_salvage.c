@@ -2,6 +2,7 @@
 #include "child.h"
 
 #include "runtime/base/random.h"
+#include "tunedb/tunedb_local.h"
 
 #include <dirent.h>
 
@@ -332,6 +333,60 @@ static void test_changed_rows_are_dropped(void **state) {
   rgt__tunedb_close(db);
 }
 
+static int note_wish(void *user, const rgt__tunedb_wish *w) {
+  char *text = user;
+  size_t at = strlen(text);
+  snprintf(text + at, 1000 - at, "%s|%s|%s:%s|%s|%lld\n", w->signature.text ? w->signature.text : "", w->device_class,
+           w->variant.family, w->variant.params, w->reason, (long long)w->made_utc_s);
+  return 0;
+}
+
+/* Pins and bans come along with their reasons and dates, those of other devices too; one that the damage changed does not, nor
+ * does one whose variant it changed. */
+static void test_wishes_are_kept(void **state) {
+  (void)state;
+  char before[1000] = "", after[1000] = "";
+  make_database(2, 5);
+  rgt__tunedb *db = open_at();
+  rgt__tunedb_wish pin = {.signature = make_signature(),
+                          .device_class = cpu_place.device_class,
+                          .variant = {"tiles", 1, "n=3"},
+                          .reason = "because",
+                          .made_utc_s = 1700000001},
+                   ban = {.device_class = "another class", .variant = {"tiles", 1, "n=4"}, .reason = ""}, later = ban;
+  OK(rgt__tunedb_pin(db, &pin, NULL));
+  OK(rgt__tunedb_ban(db, &ban, NULL));
+  ban.device_class = cpu_place.device_class;
+  OK(rgt__tunedb_ban(db, &ban, NULL));
+  OK(rgt__tunedb_pins(db, NULL, NULL, note_wish, before, NULL));
+  OK(rgt__tunedb_bans(db, NULL, note_wish, before, NULL));
+  assert_non_null(strstr(before, "tiles:n=3|because|1700000001"));
+  pin.signature.bucket = 64;
+  pin.variant.params = "n=5";
+  OK(rgt__tunedb_pin(db, &pin, NULL));
+  tell(db, "UPDATE variant SET params = 'n=66' WHERE params = 'n=5'");
+  later.variant.params = "n=9";
+  later.made_utc_s = INT64_MAX / 2;
+  OK(rgt__tunedb_ban(db, &later, NULL));
+  int64_t standing = ask(db, "SELECT rootpage FROM sqlite_schema WHERE name = 'standing'");
+  rgt__tunedb_close(db);
+  size_t size;
+  char *data = read_file(&size);
+  memset(data + (standing - 1) * 4096, 0xFF, 4096);
+  remove_all();
+  write_file(data, size);
+  free(data);
+  db = open_at();
+  assert_non_null(strstr(rgt__tunedb_notice(db), "10 trials of it kept, and 4 pins or bans"));
+  OK(rgt__tunedb_check(db, NULL));
+  assert_int_equal(ask(db, "SELECT count(*) FROM ban WHERE made_utc_s > 4000000000"), 0);
+  OK(rgt__tunedb_unban(db, &later, NULL));
+  OK(rgt__tunedb_pins(db, NULL, NULL, note_wish, after, NULL));
+  OK(rgt__tunedb_bans(db, NULL, note_wish, after, NULL));
+  assert_string_equal(after, before);
+  rgt__tunedb_close(db);
+}
+
 static void open_and_put(void *user) {
   rgt__tunedb *db = NULL;
   rgt__error err = {{0}};
@@ -379,7 +434,7 @@ int main(void) {
       TEST(test_read_only_is_left_alone), TEST(test_cut_anywhere),
       TEST(test_bytes_flipped),           TEST(test_a_key_out_of_order),
       TEST(test_met_in_a_call),           TEST(test_changed_rows_are_dropped),
-      TEST(test_several_find_it),
+      TEST(test_several_find_it),         TEST(test_wishes_are_kept),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
