@@ -88,6 +88,10 @@ return family {
     local n1 = op.kind == "mlp" and op.n_hidden or op.n_out
     local tiles1, tiles2 = ceil_div(n1, p.outputs), op.kind == "mlp" and ceil_div(op.n_out, p.outputs) or 0
     local each1, each2 = tile_instructions(op.n_in, op, p), tile_instructions(op.n_hidden, op, p)
+    if p.in_registers == 1 then
+      local tiles, unit = ceil_div(op.n_out, p.outputs), 2 * op.n_in + 2 * p.outputs + 20
+      return prior("1", string.format("ceil_div(rows * %d, 32)", tiles * p.lanes), ceil_div(op.n_hidden, p.lanes) * unit + 60)
+    end
     if p.fused_rows > 0 then
       local function turns(tiles) return ceil_div(p.fused_rows * tiles * p.lanes, p.threads) end
       local blocks = string.format("ceil_div(rows, %d) * %d", p.fused_rows, p.threads // 32)

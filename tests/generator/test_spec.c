@@ -274,10 +274,10 @@ static void refuses_fields(void **state) {
   expect_refused(SPEC("  -- colour\n  colour = 1, apples = 2,\n"),
                  "templates/cpu/f.lua:7: family: unknown field 'apples'; there are about, source, revision, rank, device, ops, "
                  "dtypes, params, constraints, numeric, "
-                 "work, valid, workspace, steps");
+                 "work, prior, valid, workspace, steps");
   expect_refused(SPEC("  5,\n"), "templates/cpu/f.lua:1: family: a value without a name; the fields are about, source, "
                                  "revision, rank, device, ops, dtypes, params, "
-                                 "constraints, numeric, work, valid, workspace, steps");
+                                 "constraints, numeric, work, prior, valid, workspace, steps");
   expect_refused(SPEC("  revision = 0,\n"), "templates/cpu/f.lua:2: family: revision = 0 is no whole number from 1 to 1000000");
   expect_refused(SPEC("  rank = -1,\n"), "templates/cpu/f.lua:6: family: rank = -1 is no whole number from 0 to 1000000");
   expect_refused(SPEC("  rank = 'low',\n"), "templates/cpu/f.lua:6: family: rank is a string, not a whole number");

@@ -14,7 +14,7 @@
 typedef struct ptxsim_launches {
   uint64_t n_launches;
   uint64_t time_ps;      /* modelled, of the kernels alone */
-  sim_counters counters; /* block_most_inst: the largest */
+  sim_counters counters; /* block_most_inst: the largest; block_least_inst: the smallest */
   char kernel[256];      /* of the last launch */
   unsigned grid[3];
   int threads;              /* of a block */

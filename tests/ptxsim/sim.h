@@ -210,6 +210,7 @@ typedef struct sim_fault {
   X(cp_async_requests, "warp instructions cp.async")                                                            \
   X(blocks, "blocks that ran")                                                                                  \
   X(warps, "warps that ran")                                                                                    \
+  X(block_least_inst, "warp instructions of the block with the fewest")                                          \
   X(block_most_inst, "warp instructions of the busiest block")
 
 typedef struct sim_counters {

@@ -29,13 +29,15 @@ static const struct {
 enum { N_FIELDS = sizeof fields / sizeof fields[0] };
 
 static void add(ptxsim_launches *sum, const sim_launched *l) {
-  uint64_t most = sum->counters.block_most_inst;
+  const uint64_t most = sum->counters.block_most_inst, least = sum->counters.block_least_inst;
   sum->n_launches++;
   sum->time_ps += l->time_ps;
 #define ADD(name, text) sum->counters.name += l->counters.name;
   SIM_COUNTERS(ADD)
 #undef ADD
   sum->counters.block_most_inst = most > l->counters.block_most_inst ? most : l->counters.block_most_inst;
+  sum->counters.block_least_inst =
+      sum->n_launches > 1 && least < l->counters.block_least_inst ? least : l->counters.block_least_inst;
   snprintf(sum->kernel, sizeof sum->kernel, "%s", l->name);
   memcpy(sum->grid, l->grid, sizeof sum->grid);
   sum->threads = l->threads;

@@ -80,7 +80,10 @@ sim_block *sim__block_start(sim_machine *m, uint64_t linear) {
 void sim__block_end(sim_block *b) {
   sim_machine *m = b->machine;
   if (m->launch->block_inst) m->launch->block_inst[b->linear] = b->executed;
-  if (b->executed > m->counters->block_most_inst) m->counters->block_most_inst = b->executed;
+  sim_counters *c = m->counters;
+  if (b->executed > c->block_most_inst) c->block_most_inst = b->executed;
+  if (b->executed < c->block_least_inst || c->block_least_inst == 0)
+    c->block_least_inst = b->executed; /* each has one at least */
   for (int k = 0; k < b->n_warps; k++) {
     sim__copies_drop(&b->warps[k]);
     sim__frame_free(m, b->warps[k].kernel_frame);

@@ -67,11 +67,15 @@ static int64_t random_from(int64_t low, int64_t high) {
 }
 
 counted_rows counted_rows_make(int64_t groups, int64_t low, int64_t high, int64_t first) {
-  counted_rows r = {.groups = groups, .index = calloc((size_t)(groups * high + first + 1), sizeof *r.index)};
+  counted_rows r = {.groups = groups,
+                    .index = calloc((size_t)(groups * high + first + 1), sizeof *r.index),
+                    .of_group = calloc((size_t)groups, sizeof *r.of_group)};
   random_state = 20261201;
-  assert_non_null(r.index);
-  for (int64_t g = 0; g < groups; g++)
-    for (int64_t n = random_from(low, high) + (g == 0 ? first : 0); n > 0; n--) r.index[r.n++] = g;
+  assert_true(r.index && r.of_group);
+  for (int64_t g = 0; g < groups; g++) {
+    r.of_group[g] = random_from(low, high) + (g == 0 ? first : 0);
+    for (int64_t n = r.of_group[g]; n > 0; n--) r.index[r.n++] = g;
+  }
   for (int64_t i = r.n - 1; i > 0; i--) {
     int64_t j = random_from(0, i), g = r.index[i];
     r.index[i] = r.index[j];
@@ -82,6 +86,7 @@ counted_rows counted_rows_make(int64_t groups, int64_t low, int64_t high, int64_
 
 void counted_rows_free(counted_rows *r) {
   free(r->index);
+  free(r->of_group);
 }
 
 static void *on_device(rgt__device *d, const void *data, int64_t bytes) {
@@ -91,18 +96,24 @@ static void *on_device(rgt__device *d, const void *data, int64_t bytes) {
   return p;
 }
 
-/* Numbers in [-1, 1) */
+/* In f32 numbers in [-1, 1); in 16 bits from 2^-8 to 2 in size, of both signs, which f16 and bf16 have in other bits. */
 static void *numbers_on_device(rgt__device *d, rgt_dtype dtype, int64_t n) {
+  const int mantissa = dtype == RGT_F16 ? 10 : 7, bias = dtype == RGT_F16 ? 15 : 127;
   float *v = calloc((size_t)n + 1, sizeof *v);
+  uint16_t *v16 = (uint16_t *)v;
   assert_non_null(v);
-  for (int64_t i = 0; i < n && dtype == RGT_F32; i++) v[i] = (float)random_from(-8388608, 8388607) / 8388608;
+  for (int64_t i = 0; i < n; i++)
+    if (dtype == RGT_F32)
+      v[i] = (float)random_from(-8388608, 8388607) / 8388608;
+    else
+      v16[i] = (uint16_t)(random_from(0, 1) << 15 | random_from((bias - 8) << mantissa, ((bias + 1) << mantissa) - 1));
   void *p = on_device(d, v, n * (int64_t)rgt__number_bytes(dtype));
   free(v);
   return p;
 }
 
-void counted_run(counted_lab *lab, const counted_code *c, const counted_rows *r, ptxsim_launches *sum, ptxsim_launches *last,
-                 void *y_host) {
+static void run(counted_lab *lab, const counted_code *c, const counted_rows *r, int flat, ptxsim_launches *sum,
+                ptxsim_launches *last, void *y_host) {
   static const rgt_int64 none[2] = {0, INT64_MAX};
   rgt__device *d = lab->device;
   const int64_t in = c->op.n_in, hidden = c->op.n_hidden, out = c->op.n_out, wide = hidden > 0 ? hidden : out;
@@ -129,8 +140,8 @@ void counted_run(counted_lab *lab, const counted_code *c, const counted_rows *r,
                        .groups = r->groups,
                        .ld_x = in,
                        .ld_y = out,
-                       .ld_w1 = in,
-                       .ld_w2 = hidden,
+                       .ld_w1 = flat ? 0 : in,
+                       .ld_w2 = flat ? 0 : hidden,
                        .stride_w1 = wide * in,
                        .stride_b1 = wide,
                        .stride_w2 = out * hidden,
@@ -148,4 +159,14 @@ void counted_run(counted_lab *lab, const counted_code *c, const counted_rows *r,
   if (reports.misuses + reports.findings + reports.faults > 0) fail_msg("ptxsim reports: %s", reports.last);
   void *const used[] = {x, y, index, counters, w1, b1, w2, b2, workspace};
   for (size_t i = 0; i < sizeof used / sizeof used[0]; i++) d->ops->mem_free(d, used[i]);
+}
+
+void counted_run(counted_lab *lab, const counted_code *c, const counted_rows *r, ptxsim_launches *sum, ptxsim_launches *last,
+                 void *y) {
+  run(lab, c, r, 0, sum, last, y);
+}
+
+void counted_run_flat(counted_lab *lab, const counted_code *c, const counted_rows *r, ptxsim_launches *sum,
+                      ptxsim_launches *last) {
+  run(lab, c, r, 1, sum, last, NULL);
 }

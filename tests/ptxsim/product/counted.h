@@ -1,4 +1,4 @@
-/* counted.h -- a variant run on ptxsim for its counters. x, weights and biases are seeded numbers in f32, else zeros. */
+/* counted.h -- a variant run on ptxsim for its counters. x, weights and biases are seeded numbers. */
 #ifndef PTXSIM_PRODUCT_COUNTED_H
 #define PTXSIM_PRODUCT_COUNTED_H
 
@@ -30,6 +30,7 @@ void counted_code_close(counted_lab *lab, counted_code *c);
 
 typedef struct counted_rows { /* of a call, mixed by a seed */
   int64_t n, groups, *index;
+  int64_t *of_group; /* [groups] how many */
 } counted_rows;
 
 /* low to high rows of each group; then group 0 has `first` rows more. */
@@ -37,7 +38,10 @@ counted_rows counted_rows_make(int64_t groups, int64_t low, int64_t high, int64_
 void counted_rows_free(counted_rows *r);
 
 /* counted_run -- one call, a stream's. *sum: all its launches; *last: the last one; y: NULL, or room for [rows, n_out] of the
- * storage type. ptxsim may report nothing. */
+ * storage type. ptxsim may report nothing. counted_run_flat: every row of every matrix lies at one address, so that a load of
+ * rows touches what a load of one row does. */
+void counted_run_flat(counted_lab *lab, const counted_code *c, const counted_rows *r, ptxsim_launches *sum,
+                      ptxsim_launches *last);
 void counted_run(counted_lab *lab, const counted_code *c, const counted_rows *r, ptxsim_launches *sum, ptxsim_launches *last,
                  void *y);
 

@@ -157,6 +157,7 @@ static void blocks(void **state) {
     assert_memory_equal(first, inst, sizeof inst);
     for (int b = 1; b < 5; b++) assert_int_equal(inst[b] - inst[0], 1 + 300 * (uint64_t)b);
     assert_int_equal(x.counters.block_most_inst, inst[4]);
+    assert_int_equal(x.counters.block_least_inst, inst[0]);
   }
   lab_close(&x);
 }
