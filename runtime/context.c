@@ -173,4 +173,5 @@ void rgt__op_limits(rgt_op *op, rgt__tunedb_limits *out) {
   }
   out->admit = known_here;
   out->admit_user = op;
+  out->admit_is_fixed = !op->wishes || op->wishes->n_barred == 0;
 }

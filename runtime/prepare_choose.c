@@ -284,6 +284,7 @@ static rgt_status put_pin_first(rgt_op *op, int64_t rows, const rgt__pin *pin, c
   if (!own) return rgt__error_nomem(&op->ctx->error, sizeof *own);
   rgt__op_limits(op, &limits);
   limits.admit = is_pinned;
+  limits.admit_is_fixed = 0;
   limits.admit_user = (void *)(uintptr_t)p;
   limits.may_lose = 1;
   rgt_status status = find(op, rgt__number_bucket(rows), here, &limits, own);

@@ -36,6 +36,7 @@ rgt_status rgt__tune_find(rgt__tuning *t, int64_t bucket, rgt__tunedb_winner *w)
     status = rgt__tune_enumerate(t);
     limits.admit = in_space;
     limits.admit_user = t;
+    limits.admit_is_fixed = 0;
     limits.may_lose = 1; /* the best of what was asked for, though the default be faster */
   }
   if (status != RGT_OK) return status;

@@ -6,6 +6,7 @@
 #include "tunedb/connect.h"
 
 #include "runtime/base/alloc.h"
+#include "tunedb/memo.h"
 #include "tunedb/migrate.h"
 #include "tunedb/path.h"
 #include "tunedb/salvage.h"
@@ -54,6 +55,7 @@ static int on_busy(void *user, int tries) {
 }
 
 void rgt__connect_close(rgt__tunedb *db) {
+  rgt__memo_drop(db);
   rgt__statement_close_all(db);
   sqlite3_close(db->sql);
   db->sql = NULL;

@@ -9,6 +9,7 @@
 #include "tunedb/accept.h"
 #include "tunedb/keys.h"
 #include "tunedb/load.h"
+#include "tunedb/memo.h"
 #include "tunedb/winner.h"
 
 #include <stdio.h>
@@ -303,6 +304,8 @@ static rgt_status find_once(rgt__tunedb *db, const rgt__tunedb_signature *sig, c
 
 rgt_status rgt__tunedb_find(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
                             const rgt__tunedb_limits *limits, rgt__tunedb_winner *out, rgt__error *err) {
+  rgt__memo_stamp stamp;
+  if (rgt__memo_get(db, sig, place, limits, out, &stamp)) return RGT_OK;
   rgt_status status = rgt__find_accept(db, sig, place, err);
   if (!status && !out) status = rgt__error_set(err, RGT_EINVAL, "tuned database: nowhere to put the winner");
   if (status) return status;
@@ -316,6 +319,7 @@ rgt_status rgt__tunedb_find(rgt__tunedb *db, const rgt__tunedb_signature *sig, c
   if (status) return status;
   snprintf(found.device_class, sizeof found.device_class, "%s", place->device_class);
   snprintf(found.policy, sizeof found.policy, "%s", place->policy);
+  rgt__memo_put(db, sig, place, limits, &found, &stamp);
   *out = found;
   return RGT_OK;
 }

@@ -24,6 +24,8 @@ typedef enum rgt__sql_name {
       RGT_N_SQL
 } rgt__sql_name;
 
+typedef struct rgt__memo rgt__memo;
+
 struct rgt__tunedb {
   sqlite3 *sql;   /* NULL only after rgt__open_again failed */
   char *path;     /* as given; ":memory:" */
@@ -44,6 +46,7 @@ struct rgt__tunedb {
   int64_t busy_limit_ms, busy_began_ms;
   rgt__random jitter;
   char notice[1024];
+  struct rgt__memo *memo; /* memo.h; NULL until something is looked for */
   sqlite3_stmt *statements[RGT_N_SQL];
 };
 

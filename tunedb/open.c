@@ -1,5 +1,6 @@
 /* open.c -- the handle: made, looked at, and given back. */
 #include "tunedb/connect.h"
+#include "tunedb/memo.h"
 #include "tunedb/path.h"
 #include "tunedb/salvage.h"
 
@@ -12,6 +13,7 @@
 
 static void free_handle(rgt__tunedb *db) {
   if (!db) return;
+  rgt__memo_drop(db);
   rgt__free(db->path);
   rgt__free(db);
 }

@@ -108,6 +108,7 @@ typedef struct rgt__tunedb_limits { /* admission of the op handle; negative: no 
    * any */
   int (*admit)(void *user, const char *family, int revision, const char *params);
   void *admit_user;
+  int admit_is_fixed; /* what admit says follows from its arguments alone while the handle is open: answers may be kept */
   int may_lose; /* where the default is not admitted and all that is is slower: the fastest of it, not RGT_EMISS */
 } rgt__tunedb_limits;
 
