@@ -1,0 +1,17 @@
+# static_deps.cmake -- RAGTUNE_STATIC_DEPS: archives in place of shared libraries for all that pkg-config found, and for what those need
+# in turn. The C library, libm and the loader stay dynamic. Included after pkg_check_modules.
+foreach(module LUA SQLITE MD JANSSON)
+  set(archives "")
+  foreach(library IN LISTS ${module}_STATIC_LIBRARIES)
+    if(library MATCHES "^(m|dl|pthread|c|rt)$")
+      list(APPEND archives ${library})
+    else()
+      find_library(RAGTUNE_ARCHIVE_${library} NAMES lib${library}.a HINTS ${${module}_STATIC_LIBRARY_DIRS} ${${module}_LIBDIR})
+      if(NOT RAGTUNE_ARCHIVE_${library})
+        message(FATAL_ERROR "RAGTUNE_STATIC_DEPS: lib${library}.a was not found; the package that has ${library}'s header mostly has it, else build without the option")
+      endif()
+      list(APPEND archives ${RAGTUNE_ARCHIVE_${library}})
+    endif()
+  endforeach()
+  set_target_properties(PkgConfig::${module} PROPERTIES INTERFACE_LINK_LIBRARIES "${archives}")
+endforeach()
