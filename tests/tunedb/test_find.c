@@ -3,7 +3,7 @@
 
 #include "tunedb/winner.h"
 
-static const rgt__tunedb_limits no_limits = {-1, -1, -1, -1, NULL, NULL, NULL, 0, 0};
+static const rgt__tunedb_limits no_limits = {.max_p = -1, .max_u_h = -1, .max_alpha = -1, .max_beta = -1};
 
 static void expect_miss(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_limits *limits) {
   rgt__error err = {{0}};

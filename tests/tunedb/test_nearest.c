@@ -165,7 +165,7 @@ static void test_limits_reach_further(void **state) {
   put_shape(db, "a", 20, 20, 5, 3, "uniform", 4, 8);
   put_shape(db, "b", 40, 20, 5, 3, "uniform", 4, 8);
   expect_nearest(db, &sig, NULL, "a");
-  rgt__tunedb_limits limits = {-1, -1, -1, -1, NULL, only_b, NULL, 0};
+  rgt__tunedb_limits limits = {.max_p = -1, .max_u_h = -1, .max_alpha = -1, .max_beta = -1, .admit = only_b};
   expect_nearest(db, &sig, &limits, "b");
   rgt__tunedb_close(db);
 }
