@@ -510,6 +510,47 @@ static const char *last_kernel(void) {
   return "";
 }
 
+/* The code is the old driver's, unverified anew: its key has no driver in it. What was timed is to be timed again, and is. */
+static void test_another_driver(void **state) {
+  int64_t rows = 8;
+  rgt_tune_result first, r;
+  rgt_tune_options o = {.struct_size = sizeof o, .rows = &rows, .n_rows = 1, .budget_s = 600};
+  rgt_why_info why = {.struct_size = sizeof why};
+  (void)state;
+  if (!has_nvrtc) skip();
+  put_templates();
+  put_family("third", 6, "1");
+  put_family("fourth", 7, "1");
+  fake->kernel = few_is_faster;
+  open_templates();
+  rgt_op *op = make_op(FRONT_LINEAR, RGT_STACKED);
+  front_ok(&f, rgt_tune(op, &o, &first));
+  assert_string_equal(first.winner, "few:turn=1");
+  assert_int_equal(first.n_tried, 4);
+  front_ok(&f, rgt_why(op, 8, &why));
+  assert_string_equal(why.outdated, "");
+  front_ok(&f, rgt_op_prepare(op, 8, RGT_PREPARE_WAIT)); /* and what stands by is verified too */
+  fake->version += 20;
+  open_templates();
+  op = make_op(FRONT_LINEAR, RGT_STACKED);
+  int launches = fake->n_calls[FAKE_cuLaunchKernel];
+  front_ok(&f, rgt_op_prepare(op, 8, RGT_PREPARE_WAIT));
+  assert_int_equal(fake->n_calls[FAKE_cuLaunchKernel], launches);
+  front_ok(&f, rgt_why(op, 8, &why));
+  assert_string_equal(why.outdated, "driver");
+  assert_has(why.note, "to be validated again: other driver since");
+  assert_string_equal(why.variant, first.winner);
+  front_ok(&f, rgt_tune(op, &o, &r));
+  assert_int_equal(r.status, RGT_OK);
+  assert_false(r.hit);
+  assert_int_equal(r.n_tried, 3); /* winner, runner-up, default */
+  assert_string_equal(r.winner, first.winner);
+  front_ok(&f, rgt_why(op, 8, &why));
+  assert_string_equal(why.outdated, "");
+  front_ok(&f, rgt_tune(op, &o, &r));
+  assert_true(r.hit);
+}
+
 /* The default stands by for calls that the winner is not valid for: nothing is built in that could take them. */
 static void test_standby(void **state) {
   int64_t rows = 8;
@@ -595,6 +636,7 @@ int main(void) {
       TEST(test_tune),
       TEST(test_tune_graph),
       TEST(test_tune_cold),
+      TEST(test_another_driver),
       TEST(test_standby),
       TEST(test_never_verified),
   };
