@@ -106,6 +106,11 @@ static int same_but_groups(const char *op_text, const rgt_op_desc *op, int64_t *
   return rgt__op_format(&own, a, NULL) == RGT_OK && rgt__op_format(&other, b, NULL) == RGT_OK && strcmp(a, b) == 0;
 }
 
+/* Are the op's calls of the form that something was made for? */
+static int made_for_calls_of(const rgt_op *op, const rgt__bundle_for *m) {
+  return m->form == op->options.weight_form && m->order == op->options.order && m->align_bytes <= op->options.align_bytes;
+}
+
 /* Code of this very variant that other templates made: the bundle is older or newer than the library. Said once. */
 static void say_stale(rgt_op *op, rgt__bundle *b, const char *variant) {
   int64_t groups;
@@ -113,8 +118,7 @@ static void say_stale(rgt_op *op, rgt__bundle *b, const char *variant) {
   for (int i = 0; i < b->table.n_code; i++) {
     const rgt__bundle_code *c = &b->table.code[i];
     if (strcmp(c->variant, variant) != 0 || target_rank(op->ctx, c->made_for.target) < 0 ||
-        c->made_for.form != op->options.weight_form || c->made_for.align_bytes > op->options.align_bytes ||
-        !same_but_groups(c->made_for.op, &op->desc, &groups))
+        !made_for_calls_of(op, &c->made_for) || !same_but_groups(c->made_for.op, &op->desc, &groups))
       continue;
     b->said_stale = 1;
     rgt__context_log(op->ctx, RGT_LOG_WARNING,
@@ -255,9 +259,7 @@ static int log2_of(int64_t n) {
 static int distance(rgt_op *op, const rgt__bundle_choice *c) {
   int64_t groups = 0;
   int rank = target_rank(op->ctx, c->made_for.target);
-  if (rank < 0 || c->order != op->options.order || c->made_for.form != op->options.weight_form ||
-      c->made_for.align_bytes > op->options.align_bytes || !same_but_groups(c->made_for.op, &op->desc, &groups))
-    return -1;
+  if (rank < 0 || !made_for_calls_of(op, &c->made_for) || !same_but_groups(c->made_for.op, &op->desc, &groups)) return -1;
   int apart = log2_of(groups) - log2_of(op->desc.groups);
   int other_groups = groups == op->desc.groups ? 0 : 1 + (apart < 0 ? -apart : apart);
   return rank * 100000 + other_groups * 1000 + (c->skew != op->options.skew) * 100 +
@@ -312,7 +314,7 @@ rgt_status rgt__bundle_choose(rgt_op *op, int64_t rows, rgt__choice *out) {
                       .skew = c->skew == RGT_SKEW_UNKNOWN ? RGT_SKEW_UNIFORM : c->skew,
                       .form = c->made_for.form,
                       .align_bytes = c->made_for.align_bytes,
-                      .order = c->order};
+                      .order = c->made_for.order};
   memset(out, 0, sizeof *out);
   out->from = RGT_FROM_BUNDLE;
   out->bucket = c->bucket;

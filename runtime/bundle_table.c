@@ -43,14 +43,14 @@ rgt_status rgt__bundle_table_add_code(rgt__bundle_table *t, const rgt__bundle_co
 
 static int same_for(const rgt__bundle_for *a, const rgt__bundle_for *b) {
   return strcmp(a->target, b->target) == 0 && strcmp(a->op, b->op) == 0 && a->form == b->form &&
-         a->align_bytes == b->align_bytes;
+         a->align_bytes == b->align_bytes && a->order == b->order;
 }
 
 rgt_status rgt__bundle_table_add_choice(rgt__bundle_table *t, const rgt__bundle_choice *choice, rgt__error *err) {
   for (int i = 0; i < t->n_choices; i++) {
     rgt__bundle_choice *c = &t->choices[i];
     if (same_for(&c->made_for, &choice->made_for) && strcmp(c->device_class, choice->device_class) == 0 &&
-        c->order == choice->order && c->skew == choice->skew && c->bucket == choice->bucket) {
+        c->skew == choice->skew && c->bucket == choice->bucket) {
       *c = *choice;
       return RGT_OK;
     }
@@ -62,16 +62,16 @@ rgt_status rgt__bundle_table_add_choice(rgt__bundle_table *t, const rgt__bundle_
 
 /* ---- reading ---- */
 
-/* The fields of one line: tabs become NULs. 0 where there are not `n` of them. */
-static int split(char *line, char **fields, int n) {
+/* The fields of one line: tabs become NULs. How many there are; `most` + 1 where there are more. */
+static int split(char *line, char **fields, int most) {
   int have = 0;
-  for (char *at = line; at && have < n; have++) {
+  for (char *at = line; at; have++) {
+    if (have == most) return most + 1;
     fields[have] = at;
     at = strchr(at, '\t');
     if (at) *at++ = 0;
-    if (at && have == n - 1) return 0;
   }
-  return have == n;
+  return have;
 }
 
 static int read_text(const char *field, char *out, size_t size) {
@@ -98,14 +98,16 @@ static int read_for(char *const *f, rgt__bundle_for *out) {
 }
 
 static rgt_status read_code(rgt__bundle_table *t, char *line, rgt__error *err) {
-  enum { N = 13 };
-  char *f[N];
+  enum { N = 13 }; /* and the order, where it is not raw */
+  char *f[N + 1];
   rgt__bundle_code c;
   memset(&c, 0, sizeof c);
-  if (!split(line, f, N) || !read_for(f, &c.made_for) || !read_text(f[4], c.variant, sizeof c.variant) ||
-      !read_int(f[5], 0, INT32_MAX, &c.revision) || !rgt__digest_parse(f[6], &c.local) || !rgt__digest_parse(f[7], &c.key) ||
-      !rgt__digest_parse(f[8], &c.binary) || !read_number(f[10], 0, INT64_MAX, &c.bytes) ||
-      !read_int(f[11], 0, 1, &c.verified) || !read_text(f[12], c.toolchain, sizeof c.toolchain))
+  int n = split(line, f, N + 1);
+  if (n < N || n > N + 1 || (n == N + 1 && !rgt__op_order_parse(f[N], &c.made_for.order)) || !read_for(f, &c.made_for) ||
+      !read_text(f[4], c.variant, sizeof c.variant) || !read_int(f[5], 0, INT32_MAX, &c.revision) ||
+      !rgt__digest_parse(f[6], &c.local) || !rgt__digest_parse(f[7], &c.key) || !rgt__digest_parse(f[8], &c.binary) ||
+      !read_number(f[10], 0, INT64_MAX, &c.bytes) || !read_int(f[11], 0, 1, &c.verified) ||
+      !read_text(f[12], c.toolchain, sizeof c.toolchain))
     return RGT_EIO;
   c.has_ptx = strcmp(f[9], "-") != 0;
   if (c.has_ptx && !rgt__digest_parse(f[9], &c.ptx)) return RGT_EIO;
@@ -117,8 +119,8 @@ static rgt_status read_choice(rgt__bundle_table *t, char *line, rgt__error *err)
   char *f[N];
   rgt__bundle_choice c;
   memset(&c, 0, sizeof c);
-  if (!split(line, f, N) || !read_for(f, &c.made_for) || !read_text(f[4], c.device_class, sizeof c.device_class) ||
-      !rgt__op_order_parse(f[5], &c.order) || !rgt__op_skew_parse(f[6], &c.skew) ||
+  if (split(line, f, N) != N || !read_for(f, &c.made_for) || !read_text(f[4], c.device_class, sizeof c.device_class) ||
+      !rgt__op_order_parse(f[5], &c.made_for.order) || !rgt__op_skew_parse(f[6], &c.skew) ||
       !read_number(f[7], 1, (int64_t)1 << 31, &c.bucket) || (c.bucket & (c.bucket - 1)) ||
       !read_text(f[8], c.variant, sizeof c.variant) || !read_text(f[9], c.runner_up, sizeof c.runner_up) ||
       !read_number(f[10], 0, INT64_MAX, &c.time_ps) || !read_number(f[11], 0, INT64_MAX, &c.low_ps) ||
@@ -228,6 +230,7 @@ static void table_text(const rgt__bundle_table *t, rgt__buffer *b) {
     add_number(b, c->bytes);
     add_number(b, c->verified);
     add_field(b, c->toolchain);
+    if (c->made_for.order != RGT_ORDER_RAW) add_field(b, rgt__op_order_word(c->made_for.order));
     rgt__buffer_text(b, "\n");
   }
   for (int i = 0; i < t->n_choices; i++) {
@@ -235,7 +238,7 @@ static void table_text(const rgt__bundle_table *t, rgt__buffer *b) {
     rgt__buffer_text(b, "choice");
     add_for(b, &c->made_for);
     add_field(b, c->device_class);
-    add_field(b, rgt__op_order_word(c->order));
+    add_field(b, rgt__op_order_word(c->made_for.order));
     add_field(b, rgt__op_skew_word(c->skew));
     add_number(b, c->bucket);
     add_field(b, c->variant);
@@ -274,7 +277,8 @@ static void json_for(rgt__buffer *b, const rgt__bundle_for *made_for) {
   json_text(b, "op", made_for->op);
   rgt__buffer_text(b, ", ");
   json_text(b, "target", made_for->target);
-  rgt__buffer_format(b, ", \"weights\": \"%s\", \"align\": %d, ", rgt__op_form_word(made_for->form), made_for->align_bytes);
+  rgt__buffer_format(b, ", \"weights\": \"%s\", \"align\": %d, \"order\": \"%s\", ", rgt__op_form_word(made_for->form),
+                     made_for->align_bytes, rgt__op_order_word(made_for->order));
 }
 
 static void json_code(rgt__buffer *b, const rgt__bundle_code *c) {
@@ -294,8 +298,7 @@ static void json_choice(rgt__buffer *b, const rgt__bundle_choice *c) {
   rgt__buffer_text(b, "{");
   json_for(b, &c->made_for);
   json_text(b, "device_class", c->device_class);
-  rgt__buffer_format(b, ", \"order\": \"%s\", \"skew\": \"%s\", \"rows\": %lld, ", rgt__op_order_word(c->order),
-                     rgt__op_skew_word(c->skew), (long long)c->bucket);
+  rgt__buffer_format(b, ", \"skew\": \"%s\", \"rows\": %lld, ", rgt__op_skew_word(c->skew), (long long)c->bucket);
   json_text(b, "variant", c->variant);
   rgt__buffer_text(b, ", ");
   json_text(b, "runner_up", c->runner_up);

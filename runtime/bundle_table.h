@@ -1,7 +1,8 @@
 /* bundle_table.h -- what a bundle holds, as one text that dispatch reads and one that people and their tools read.
  *
  *   <folder>/ragtune-bundle   "ragtune-bundle 1 <hash of the rest>", then one line for each code and each choice, fields
- *                             separated by tabs; written last, so that it publishes what lies beside it
+ *                             separated by tabs; written last, so that it publishes what lies beside it. A code's order
+ *                             stands at its line's end, where it is not raw: bundles from before it was known read so
  *   <folder>/manifest.json    the same for others; never read here
  *   <folder>/code/            binaries, PTX and programs, as in the code cache (code_cache.h)
  */
@@ -22,6 +23,7 @@ typedef struct rgt__bundle_for {
   char op[RGT_OP_TEXT_MAX];
   rgt_weight_form form;
   int align_bytes;
+  rgt_order order;
 } rgt__bundle_for;
 
 typedef struct rgt__bundle_code {
@@ -42,7 +44,6 @@ typedef struct rgt__bundle_code {
 typedef struct rgt__bundle_choice {
   rgt__bundle_for made_for;
   char device_class[256];
-  rgt_order order;
   rgt_skew skew;
   int64_t bucket;
   char variant[RGT_VARIANT_TEXT_MAX], runner_up[RGT_VARIANT_TEXT_MAX]; /* runner_up "" if none is in the bundle */

@@ -165,6 +165,7 @@ static void fill_for(const writing *w, rgt__bundle_for *out) {
   rgt__op_format(&w->op->desc, out->op, NULL);
   out->form = w->op->options.weight_form;
   out->align_bytes = w->op->options.align_bytes;
+  out->order = w->op->options.order;
 }
 
 static rgt_status add_winner(writing *w, rgt_skew skew, int64_t bucket, const rgt__tunedb_winner *found) {
@@ -172,7 +173,6 @@ static rgt_status add_winner(writing *w, rgt_skew skew, int64_t bucket, const rg
   memset(c, 0, sizeof *c);
   fill_for(w, &c->made_for);
   snprintf(c->device_class, sizeof c->device_class, "%s", w->in.device->info.class_text);
-  c->order = w->op->options.order;
   c->skew = skew;
   c->bucket = bucket;
   c->time_ps = found->winner.time_ps;

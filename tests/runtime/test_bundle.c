@@ -210,6 +210,19 @@ static void promises_and_forms(void **state) {
   assert_false(why(op, 64).exact);
 }
 
+/* Code for rows as they come is none for rows by group: neither stale nor a choice, only not what is asked for. */
+static void other_orders(void **state) {
+  (void)state;
+  for (int order = RGT_ORDER_SORTED; order <= RGT_ORDER_OFFSETS; order++) {
+    rgt_op *op =
+        front_op_with(&f, FRONT_MLP, &(rgt_op_options){.struct_size = sizeof(rgt_op_options), .order = (rgt_order)order});
+    front_ok(&f, rgt_op_prepare(op, 64, RGT_PREPARE_WAIT));
+    assert_string_equal(ready_for(op, 64), "builtin");
+    assert_int_equal(why(op, 64).from, RGT_FROM_BUILTIN);
+  }
+  assert_int_equal(bundle_lines(), 0);
+}
+
 static void an_op_that_it_lacks(void **state) {
   (void)state;
   rgt_op *op = front_op(&f, NEAR);
@@ -439,6 +452,7 @@ int main(void) {
       TEST(what_is_banned_is_not_chosen),
       TEST(the_code_serves_any_number_of_groups),
       TEST(promises_and_forms),
+      TEST(other_orders),
       TEST(an_op_that_it_lacks),
       TEST(one_variant_where_bits_shall_not_vary),
       TEST(modes),

@@ -33,7 +33,7 @@ static rgt__bundle_choice some_choice(int64_t bucket) {
   memset(&c, 0, sizeof c);
   c.made_for = some_code("").made_for;
   snprintf(c.device_class, sizeof c.device_class, "cpu:Some Vendor:6-1-1");
-  c.order = RGT_ORDER_RAW;
+  c.made_for.order = RGT_ORDER_SORTED;
   c.skew = RGT_SKEW_ZIPF;
   c.bucket = bucket;
   snprintf(c.variant, sizeof c.variant, "tiles:block=4");
@@ -53,6 +53,7 @@ static int begin(void **state) {
   rgt__bundle_choice c = some_choice(8), d = some_choice((int64_t)1 << 31);
   b.has_ptx = 1;
   b.ptx = digest_of("ptx");
+  b.made_for.order = RGT_ORDER_OFFSETS;
   snprintf(d.runner_up, sizeof d.runner_up, "rows:lanes=4");
   assert_int_equal(rgt__bundle_table_add_code(&table, &a, NULL), RGT_OK);
   assert_int_equal(rgt__bundle_table_add_code(&table, &b, NULL), RGT_OK);
@@ -117,9 +118,11 @@ static void adding_replaces_what_stands_for_the_same(void **state) {
   assert_string_equal(table.choices[0].variant, "rows:lanes=4");
   c.skew = RGT_SKEW_ONE; /* another question */
   assert_int_equal(rgt__bundle_table_add_choice(&table, &c, NULL), RGT_OK);
+  c.made_for.order = RGT_ORDER_RAW;
+  assert_int_equal(rgt__bundle_table_add_choice(&table, &c, NULL), RGT_OK);
   snprintf(c.device_class, sizeof c.device_class, "another device");
   assert_int_equal(rgt__bundle_table_add_choice(&table, &c, NULL), RGT_OK);
-  assert_int_equal(table.n_choices, 4);
+  assert_int_equal(table.n_choices, 5);
 }
 
 /* A toolchain's text may hold anything: separators in it become blanks, and the rest of the line stays readable. */
@@ -166,6 +169,54 @@ static void every_flipped_byte_and_every_cut(void **state) {
   rgt__buffer_free(&b);
 }
 
+static void write_by_hand(const char *body) {
+  char text[2048], hex[RGT_DIGEST_HEX_MAX];
+  rgt__digest d = digest_of(body);
+  rgt__digest_hex(&d, hex);
+  snprintf(text, sizeof text, RGT_BUNDLE_TABLE " 1 %s\n%s", hex, body);
+  scratch_write(&s, RGT_BUNDLE_TABLE, text, 0644);
+}
+
+#define HASH "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define CODE                                                                                                              \
+  "code\tplain\tlinear:4-8:g4:f32:none:b0:kn:i32\tstacked\t4\trows:lanes=4\t1\t" HASH "\t" HASH "\t" HASH "\t-\t1\t1\tcc" \
+  " 12"
+
+/* A bundle from before there were orders is one of raw code, and raw code is written as it was then. */
+static void code_without_an_order_is_raw(void **state) {
+  rgt__bundle_table t = {0};
+  rgt__error err = {""};
+  rgt__buffer b = {0};
+  (void)state;
+  write_by_hand(CODE "\n");
+  if (rgt__bundle_table_read(s.folder, &t, &err) != RGT_OK) fail_msg("%s", err.text);
+  assert_int_equal(t.n_code, 1);
+  assert_int_equal(t.code[0].made_for.order, RGT_ORDER_RAW);
+  assert_string_equal(t.code[0].toolchain, "cc 12");
+  assert_int_equal(rgt__bundle_table_write(s.folder, &t, NULL), RGT_OK);
+  rgt__bundle_table_free(&t);
+  assert_int_equal(rgt__file_read(scratch_path(&s, RGT_BUNDLE_TABLE), 1 << 20, &b, NULL), RGT_OK);
+  assert_non_null(strstr(b.data, "\n" CODE "\n"));
+  rgt__buffer_free(&b);
+  write_by_hand(CODE "\toffsets\n");
+  if (rgt__bundle_table_read(s.folder, &t, &err) != RGT_OK) fail_msg("%s", err.text);
+  assert_int_equal(t.code[0].made_for.order, RGT_ORDER_OFFSETS);
+  rgt__bundle_table_free(&t);
+}
+
+static void the_manifest_has_the_order(void **state) {
+  rgt__buffer b = {0};
+  (void)state;
+  write_table();
+  assert_int_equal(rgt__file_read(scratch_path(&s, RGT_BUNDLE_MANIFEST), 1 << 20, &b, NULL), RGT_OK);
+  const char *code = strstr(b.data, "\"tiles:block=4\""), *choices = strstr(b.data, "\"choices\"");
+  assert_true(code && choices && code < choices);
+  const char *order = strstr(b.data, "\"order\": \"offsets\"");
+  assert_true(order && order < code);
+  assert_non_null(strstr(choices, "\"order\": \"sorted\""));
+  rgt__buffer_free(&b);
+}
+
 /* Right hashes over lines that this version never writes: made by hand, or by another program. */
 static void strange_lines(void **state) {
   static const char *const bodies[] = {
@@ -176,14 +227,12 @@ static void strange_lines(void **state) {
       "code",
       "\n",
       "choice\tplain\tlinear:4-8:g4:f32:none:b0:kn:i32\tstacked\t4\tc\traw\tunknown\t9\tv\t\t1\t1\t1\t1\t1\t1\n", /* 9 rows */
-      "choice\tplain\tlinear:4-8:g4:f32:none:b0:kn:i32\tstacked\t4\tc\traw\tunknown\t8\tv\t\t1\t1\t1\t1\t1\t1\tmore\n"};
-  char text[2048], hex[RGT_DIGEST_HEX_MAX];
+      "choice\tplain\tlinear:4-8:g4:f32:none:b0:kn:i32\tstacked\t4\tc\traw\tunknown\t8\tv\t\t1\t1\t1\t1\t1\t1\tmore\n",
+      CODE "\tupside-down\n",
+      CODE "\tsorted\tmore\n"};
   (void)state;
   for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
-    rgt__digest d = digest_of(bodies[i]);
-    rgt__digest_hex(&d, hex);
-    snprintf(text, sizeof text, RGT_BUNDLE_TABLE " 1 %s\n%s", hex, bodies[i]);
-    scratch_write(&s, RGT_BUNDLE_TABLE, text, 0644);
+    write_by_hand(bodies[i]);
     refused("a line is not what version 1 has");
   }
 }
@@ -232,6 +281,8 @@ int main(void) {
       TEST(adding_replaces_what_stands_for_the_same),
       TEST(separators_in_texts),
       TEST(every_flipped_byte_and_every_cut),
+      TEST(code_without_an_order_is_raw),
+      TEST(the_manifest_has_the_order),
       TEST(strange_lines),
       TEST(what_is_no_bundle),
       TEST(memory_ends_anywhere),

@@ -177,6 +177,46 @@ static void several_ops_in_one(void **state) {
   assert_non_null(choice_of(RGT_SKEW_UNIFORM, 8));
 }
 
+/* Code for rows by group lies beside the one for rows as they come, and each has its own winner. */
+static void every_order_has_its_own(void **state) {
+  char tiles[RGT_VARIANT_TEXT_MAX];
+  (void)state;
+  stored_tiles(&f, tiles);
+  rgt_op *raw = front_op(&f, FRONT_MLP);
+  rgt_op *sorted =
+      front_op_with(&f, FRONT_MLP, &(rgt_op_options){.struct_size = sizeof(rgt_op_options), .order = RGT_ORDER_SORTED});
+  stored_winner(raw, 8, FRONT_FUSED);
+  stored_winner(sorted, 8, tiles);
+  front_ok(&f, rgt_compile_bundle(raw, NULL, bundle));
+  front_ok(&f, rgt_compile_bundle(sorted, NULL, bundle));
+  read_table();
+  assert_int_equal(t.n_code, 4); /* the default and the winner of each */
+  int n_sorted = 0;
+  for (int i = 0; i < t.n_code; i++) {
+    n_sorted += t.code[i].made_for.order == RGT_ORDER_SORTED;
+    if (strcmp(t.code[i].variant, tiles) == 0) assert_int_equal(t.code[i].made_for.order, RGT_ORDER_SORTED);
+    if (strcmp(t.code[i].variant, FRONT_FUSED) == 0) assert_int_equal(t.code[i].made_for.order, RGT_ORDER_RAW);
+  }
+  assert_int_equal(n_sorted, 2);
+  for (int i = 0; i < t.n_choices; i++)
+    assert_string_equal(t.choices[i].variant, t.choices[i].made_for.order == RGT_ORDER_SORTED ? tiles : FRONT_FUSED);
+  assert_int_equal(t.n_choices, 4); /* uniform and unknown */
+  setenv("RAGTUNE_CC", "none", 1);
+  rgt_options elsewhere = front_options(&f);
+  snprintf(f.db, sizeof f.db, "%s/other.db", f.s.folder);
+  elsewhere.bundle = bundle;
+  elsewhere.database = f.db;
+  front_ok(&f, front_open_with(&f, &elsewhere));
+  for (int i = 0; i < 2; i++) {
+    rgt_op_options o = {.struct_size = sizeof o, .order = i ? RGT_ORDER_SORTED : RGT_ORDER_RAW};
+    rgt_op *op = front_op_with(&f, FRONT_MLP, &o);
+    front_ok(&f, rgt_op_prepare(op, 8, RGT_PREPARE_WAIT));
+    assert_non_null(op->by_bucket[3]);
+    assert_string_equal(op->by_bucket[3]->variant, i ? tiles : FRONT_FUSED);
+  }
+  assert_string_equal(f.log, "");
+}
+
 /* An activation that is no polynomial is verified by a twin of the variant, which is no part of the bundle. */
 static void an_activation_with_a_twin(void **state) {
   (void)state;
@@ -386,6 +426,7 @@ int main(void) {
       TEST(a_tuned_op_has_what_dispatch_would_take),
       TEST(named_and_sampled_variants),
       TEST(several_ops_in_one),
+      TEST(every_order_has_its_own),
       TEST(an_activation_with_a_twin),
       TEST(what_is_wrong_stays_out),
       TEST(what_is_banned_stays_out),
