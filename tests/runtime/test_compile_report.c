@@ -85,11 +85,11 @@ static void what_does_not_compile(void **state) {
   front_open_mode(&f, NULL, folder);
   rgt_op *op = front_op(&f, FRONT_MLP);
   memset(&some, 0, sizeof some);
-  front_fails(&f, rgt_compile(op, NULL, "broken:fault=3,more=16", 0, 0, take, &some), RGT_EINFEASIBLE, "none of 1 variants");
+  front_fails(&f, rgt_compile(op, NULL, "broken:fault=6,more=16", 0, 0, take, &some), RGT_EINFEASIBLE, "none of 1 variants");
   assert_int_equal(some.n_of[RGT_TRIAL_COMPILE_ERROR], 1);
   assert_has(some.reason, "broken.c:");
   memset(&some, 0, sizeof some);
-  front_fails(&f, rgt_compile(op, NULL, "broken:fault=4,more=16", 0, 0, take, &some), RGT_EINFEASIBLE, "none of 1 variants");
+  front_fails(&f, rgt_compile(op, NULL, "broken:fault=7,more=16", 0, 0, take, &some), RGT_EINFEASIBLE, "none of 1 variants");
   assert_int_equal(some.n_of[RGT_TRIAL_INFEASIBLE], 1);
   assert_has(some.reason, "so many faults there are");
 }

@@ -177,7 +177,7 @@ static inline int64_t fake_index(const fake_kernel *f, const rgt_kargs *k, int64
   if (k->order != RGT_ORDER_OFFSETS) return fake_index_value(f, k, row);
   for (int64_t g = 0; g < k->groups; g++)
     if (fake_index_value(f, k, g) <= row - late && fake_index_value(f, k, g + 1) > row - late) return g;
-  return -1;
+  return row < fake_index_value(f, k, k->groups) ? -2 : -1; /* a row of no group, or a masked one */
 }
 
 static inline void fake_zero_row(const fake_kernel *f, const rgt_kargs *k, int64_t row, double zero) {
