@@ -59,9 +59,10 @@ template <int LAYER> DEV void finish(const rgt_kargs &k, i64 group, int o, float
 #pragma unroll
     for (int i = 0; i < OUTPUTS; i++) sum[i] = __fadd_rn(sum[i], bias[i]);
   }
-  if constexpr (L::ACTIVE)
+  if constexpr (L::ACTIVE) {
 #pragma unroll
     for (int i = 0; i < OUTPUTS; i++) sum[i] = act_f32(sum[i]);
+  }
 }
 
 /* Where a tile goes: a row of y, or a row of hidden values, which nothing reads of a row without a group. */

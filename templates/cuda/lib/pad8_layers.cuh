@@ -104,7 +104,7 @@ template <int V> DEV void store_values(const rgt_kargs &k, elem *to, int o, cons
 template <int V, int CHUNKS> DEV void store_chunks(const rgt_kargs &k, const tile &at, int first, const sums *c) {
 #pragma unroll
   for (int n = 0; n < SUB_TILES; n++)
-    if (sub_tile_live(at, n))
+    if (sub_tile_live(at, n)) {
 #pragma unroll
       for (int h = 0; h < ROW_PARTS; h++) {
         elem *to = y_of(k, row_of(at, n, h)) + RUN * lane_t();
@@ -118,6 +118,7 @@ template <int V, int CHUNKS> DEV void store_chunks(const rgt_kargs &k, const til
           __syncwarp();
         }
       }
+    }
 }
 
 //% if op.kind == "mlp" and p.hidden_shared == 0 then

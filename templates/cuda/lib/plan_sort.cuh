@@ -44,9 +44,10 @@ DEV u32 count_chunk(sort_space &s, const keyed_rows &from, u32 n, int shift) {
     __syncwarp();
   });
   __syncthreads();
-  if (threadIdx.x < PLAN_DIGITS)
+  if (threadIdx.x < PLAN_DIGITS) {
 #pragma unroll
     for (int w = 0; w < PLAN_WARPS; w++) sum += s.counts[w][threadIdx.x];
+  }
   return sum;
 }
 
@@ -57,13 +58,14 @@ DEV u32 sort_chunk(sort_space &s, const keyed_rows &from, keyed_rows &to, u32 n,
   u32 total;
   const u32 begin = block_scan(n_digit, s.sums, &total);
   u32 sum = begin;
-  if (threadIdx.x < PLAN_DIGITS)
+  if (threadIdx.x < PLAN_DIGITS) {
 #pragma unroll
     for (int w = 0; w < PLAN_WARPS; w++) {
       const u32 own = s.counts[w][threadIdx.x];
       s.counts[w][threadIdx.x] = (u16)sum;
       sum += own;
     }
+  }
   __syncthreads();
   each_step(from, n, shift, [&](u32 at, u32 digit, bool in, u32 peers) {
     const u32 first = in ? mine[digit] : 0, place = first + __popc(peers & lanes_below());
