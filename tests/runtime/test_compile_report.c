@@ -122,7 +122,7 @@ static void for_a_gpu(void **state) {
     skip();
   }
   front_ok(&f, status);
-  assert_int_equal(some.n, 2);
+  assert_true(some.n >= 2); /* the default of every family stays */
   assert_true(some.registers > 0 && some.registers <= 255);
 }
 

@@ -446,7 +446,7 @@ static void test_verify(void **state) {
   n_right = n_wrong = 0;
   front_ok(&f, rgt_verify(op, &o, count_verdict, NULL));
   int n = n_right;
-  assert_true(n >= 2); /* and of every family one */
+  assert_true(n >= 2); /* the default of every family stays */
   assert_int_equal(n_wrong, 0);
   kernel.fault = FAKE_DROP_LAST_K;
   front_fails(&f, rgt_verify(op, &o, count_verdict, NULL), RGT_EWRONG, "variants are wrong");
