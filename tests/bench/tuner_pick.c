@@ -56,6 +56,7 @@ int main(int argc, char **argv) {
   int first = argc > 1 ? atoi(argv[1]) : 0, last = argc > 2 ? atoi(argv[2]) : N_JOBS - 1, worse = 0;
   setenv("RAGTUNE_WORKER", RGT_WORKER, 0); /* it lies beside the command, not here */
   setenv("RAGTUNE_LIBCUDA", RGT_LIBCUDA, 0);
+  setenv("RAGTUNE_RUN_LIMIT_S", "600", 0); /* a simulator on a busy machine */
   if (first < 0 || last >= N_JOBS || first > last) {
     fprintf(stderr, "usage: %s [first op 0..%d] [last op]\n", argv[0], (int)N_JOBS - 1);
     return 2;
