@@ -1,6 +1,6 @@
 -- group_tiles.lua -- rows sorted by group, then register tiles of rows that share a group's weights, both layers in one step.
 local act_error = shared "lib/act_error.lua"
-local work = shared "cpu/lib/work.lua"
+local work = shared "lib/work.lua"
 
 -- The constants of group_tiles.c.
 local function hidden_pitch(op) return (op.n_hidden + 15) // 16 * 16 + 16 end

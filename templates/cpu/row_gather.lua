@@ -1,6 +1,6 @@
 -- row_gather.lua -- every row reads its own group's weights. The default variant is valid for every op, on every CPU.
 local act_error = shared "lib/act_error.lua"
-local work = shared "cpu/lib/work.lua"
+local work = shared "lib/work.lua"
 
 local columns = 512 -- COLUMNS of row_gather.c
 

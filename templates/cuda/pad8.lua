@@ -4,6 +4,7 @@ local plan = shared "lib/plan.lua"
 local prior = shared "lib/prior.lua"
 local pad8 = shared "lib/pad8.lua"
 local product = shared "lib/product.lua"
+local work = shared "lib/work.lua"
 local ceil_div, sizes = pad8.ceil_div, pad8.sizes
 
 -- steps of 16 that chunks of p.run take of n, against those that are needed
@@ -83,18 +84,7 @@ return family {
       class = class,
     }
   end,
-  work = function(op)
-    if op.kind == "linear" then
-      return {
-        flops = "2 * rows * n_in * n_out",
-        bytes = "elem_bytes * (rows * (n_in + n_out) + min(rows, groups) * n_in * n_out)",
-      }
-    end
-    return {
-      flops = "2 * rows * n_hidden * (n_in + n_out)",
-      bytes = "elem_bytes * (rows * (n_in + n_out) + min(rows, groups) * n_hidden * (n_in + n_out))",
-    }
-  end,
+  work = work,
   prior = function(op, p)
     local s = sizes(op, p)
     local steps = s.in_chunks * s.steps * ceil_div(op.kind == "mlp" and op.n_hidden or op.n_out, 16)

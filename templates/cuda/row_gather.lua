@@ -1,6 +1,7 @@
 -- row_gather.lua -- every row reads its own group's weights; the default variant is valid for every op, on every target.
 local act_error = shared "lib/act_error.lua"
 local prior = shared "lib/prior.lua"
+local work = shared "lib/work.lua"
 
 local grid_max = 2147483647 -- blocks in x; the kernels loop past it
 local unrolled = 8 -- multiply-adds that a lane's main loop keeps together at least; UNROLL of lib/sums.cuh
@@ -72,18 +73,7 @@ return family {
     local class = p.lanes == 1 and "seq" or (p.in_registers == 1 and "units" or "lanes") .. p.lanes .. (p.chunk > 1 and "x" .. p.chunk or "")
     return { p1 = 0, p2 = 0, hidden = "f32", alpha = act.alpha, beta = act.beta, class = class }
   end,
-  work = function(op)
-    if op.kind == "linear" then
-      return {
-        flops = "2 * rows * n_in * n_out",
-        bytes = "elem_bytes * (rows * (n_in + n_out) + min(rows, groups) * n_in * n_out)",
-      }
-    end
-    return {
-      flops = "2 * rows * n_hidden * (n_in + n_out)",
-      bytes = "elem_bytes * (rows * (n_in + n_out) + min(rows, groups) * n_hidden * (n_in + n_out))",
-    }
-  end,
+  work = work,
   prior = function(op, p)
     local n1 = op.kind == "mlp" and op.n_hidden or op.n_out
     local tiles1, tiles2 = ceil_div(n1, p.outputs), op.kind == "mlp" and ceil_div(op.n_out, p.outputs) or 0

@@ -2,6 +2,7 @@
 local act_error = shared "lib/act_error.lua"
 local plan = shared "lib/plan.lua"
 local prior = shared "lib/prior.lua"
+local work = shared "lib/work.lua"
 
 local function ceil_div(a, b) return (a + b - 1) // b end
 
@@ -81,18 +82,7 @@ return family {
     local act = act_error[op.act]
     return { p1 = 0, p2 = 0, hidden = "f32", alpha = act.alpha, beta = act.beta, class = "seq" }
   end,
-  work = function(op)
-    if op.kind == "linear" then
-      return {
-        flops = "2 * rows * n_in * n_out",
-        bytes = "elem_bytes * (rows * (n_in + n_out) + min(rows, groups) * n_in * n_out)",
-      }
-    end
-    return {
-      flops = "2 * rows * n_hidden * (n_in + n_out)",
-      bytes = "elem_bytes * (rows * (n_in + n_out) + min(rows, groups) * n_hidden * (n_in + n_out))",
-    }
-  end,
+  work = work,
   prior = function(op, p)
     local row, weights = 30, 0 -- instructions of a lane for a row, and for a group's weights
     for _, l in ipairs(layers(op)) do

@@ -378,7 +378,7 @@ static void verify_says_no(void **unused) {
   put_text(at("templates/cpu/zeros.lua"),
            "return family { about = 'y is 0', source = 'a test', revision = 1, rank = 9, device = 'cpu',\n"
            "  ops = { 'linear', 'mlp' }, dtypes = { 'f32' }, params = { { 'none', { 0 }, default = 0, about = 'nothing' } },\n"
-           "  constraints = {}, work = shared 'cpu/lib/work.lua', valid = '1', workspace = '0',\n"
+           "  constraints = {}, work = shared 'lib/work.lua', valid = '1', workspace = '0',\n"
            "  numeric = function() return { p1 = 0, p2 = 0, hidden = 'f32', alpha = 0, beta = 0, class = 'zeros' } end,\n"
            "  steps = { { kernel = 'zeros', grid = '1' } } }\n");
   put_text(at("templates/cpu/zeros.c"), "//% include(\"lib/kargs.h\")\n"
