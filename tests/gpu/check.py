@@ -111,7 +111,7 @@ def unpack(pack, scratch):
 class Check:
     def __init__(self, pack, scratch, environment, report, clock, quick, exhaustive):
         self.pack, self.scratch, self.environment, self.report, self.clock = pack, scratch, environment, report, clock
-        self.quick, self.exhaustive, self.wrong, self.rows = quick, exhaustive, 0, []
+        self.quick, self.exhaustive, self.wrong, self.rows, self.peaks = quick, exhaustive, 0, [], {}
         try:
             with open(os.path.join(pack, "simulated.json")) as f:
                 self.simulated = json.load(f)
@@ -120,6 +120,22 @@ class Check:
 
     def run(self, name, *arguments, limit):
         return steps.run([os.path.join(self.pack, "bin", name), *arguments], self.environment, min(limit, self.clock.left()), self.scratch)
+
+    def peak(self):
+        done = self.run("gpu_peak", *(["1", "10"] if self.quick else []), limit=20)
+        self.peaks = done.object() or {}
+        self.report.put("peak", note="" if done.status == 0 else done.why(), **self.peaks)
+        self.report.say("peak: " + ", ".join("%s %.4g" % (k, v) for k, v in self.peaks.items() if k.endswith("_s") and v) + (
+            "" if done.status == 0 else "NULL (%s)" % done.why()))
+
+    def share(self, op, index, ps):
+        """Of the measured rates, whichever bounds. Above 1 for bytes that stay in the L2 cache."""
+        if not ps:
+            return None, None
+        flops, n_bytes = shapes.work(op, index)
+        rates = (("bytes_per_s", n_bytes), ("f32_flop_per_s" if ":f32:" in op else "mma_flop_per_s", flops))
+        found = [(amount / self.peaks[rate] / (ps * 1e-12), rate) for rate, amount in rates if self.peaks.get(rate)]
+        return max(found) if found else (None, None)
 
     def verify(self, op, sample, limit):
         done = self.run("ragtune", "verify", "--op", op, "--device", "cuda", "--sample", str(sample), "--seed", str(shapes.SEED), limit=limit)
@@ -220,11 +236,12 @@ class Check:
         npy, raw = (os.path.join(self.scratch, shape.name + end) for end in (".npy", ".index"))
         shapes.write_npy(npy, index, shape.narrow)
         shapes.write_raw(raw, index)
-        row = dict(shape=shape.name, rows=len(index), tuned=None, measured=None, peers={}, rho=None, note="")
+        row = dict(shape=shape.name, rows=len(index), tuned=None, measured=None, peers={}, rho=None, share=None, bound=None, note="")
         self.rows.append(row)
         row["tuned"] = self.tune(shape, npy, budget)
         if self.clock.left() > 3:
             row["measured"] = self.measure(shape, raw, row["tuned"]["skew"] if row["tuned"] else "uniform")
+        row["share"], row["bound"] = self.share(shape.op, index, (row["measured"] or {}).get("stream_ps"))
         if shape.simulated:
             row["rho"] = self.correlation(shape, len(index))
         if self.clock.left() > 5:
@@ -248,7 +265,7 @@ def summary(row):
     t, m = row["tuned"] or {}, row["measured"] or {}
     way, stream = ratio(row["peers"], "stream_ps", m.get("stream_ps"))
     way_graph, graph = ratio(row["peers"], "graph_ps", m.get("graph_ps"))
-    return dict(shape=row["shape"], rows=row["rows"], stream_ps=m.get("stream_ps"), graph_ps=m.get("graph_ps"), peak_share=t.get("peak_share") or None,
+    return dict(shape=row["shape"], rows=row["rows"], stream_ps=m.get("stream_ps"), graph_ps=m.get("graph_ps"), peak_share=row["share"], peak_of=row["bound"],
                 best_peer=way, peer_over_ours=stream, best_peer_graph=way_graph, peer_over_ours_graph=graph,
                 single_ps=row["peers"].get("single", {}).get("stream_ps"), error_share=m.get("error_share"), wrong=m.get("wrong"),
                 default_ps=t.get("default_ps"), tried=t.get("tried"), compile_errors=t.get("compile_errors"), rho=row["rho"],
@@ -268,7 +285,7 @@ HEAD = ("shape", "rows", "stream us", "graph us", "of peak", "best peer", "peer/
 
 def cells(s):
     return (s["shape"], str(s["rows"]), cell(us(s["stream_ps"]), "%.2f"), cell(us(s["graph_ps"]), "%.2f"),
-            cell(None if s["peak_share"] is None else 100 * s["peak_share"], "%.1f %%"), s["best_peer"] or "NULL",
+            cell(None if s["peak_share"] is None else 100 * s["peak_share"], "%.1f %%") + {"bytes_per_s": " B", None: ""}.get(s["peak_of"], " F"), s["best_peer"] or "NULL",
             cell(s["peer_over_ours"], "%.2f"), s["best_peer_graph"] or "NULL", cell(s["peer_over_ours_graph"], "%.2f"),
             cell(None if s["error_share"] is None else 100 * s["error_share"], "%.1f %%"), cell(s["rho"], "%.2f"), s["variant"] or "NULL")
 
@@ -306,6 +323,7 @@ def go(a, pack, scratch, report):
     report.put("machine", host=platform.machine(), system=platform.platform(), python=platform.python_version(), cores=os.cpu_count(),
                nvrtc=nvrtc, packed=n_packed, date=time.strftime("%Y-%m-%d", time.gmtime()))
     report.say("NVRTC: %s; %d compiled sources came along" % (nvrtc or "none, so only what came along can run", n_packed))
+    check.peak()
     verified = shapes.VERIFIED[:1] if a.quick else shapes.VERIFIED
     for op in verified:
         if check.clock.left() > 10:

@@ -16,7 +16,7 @@ import steps
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 LIMIT_BYTES = 40 << 20
-TARGETS = ("ragtune", "ragtune-worker", "gpu_measure", "nvrtc_pack", "ptxsim")
+TARGETS = ("ragtune", "ragtune-worker", "gpu_measure", "gpu_peak", "nvrtc_pack", "ptxsim")
 
 
 def say(text):
@@ -50,7 +50,7 @@ def find_nvrtc():
 def copy_programs(build_folder, out):
     for folder in ("bin", "lib"):
         os.makedirs(os.path.join(out, folder), exist_ok=True)
-    for name in ("ragtune", "ragtune-worker", "tests/gpu/gpu_measure"):
+    for name in ("ragtune", "ragtune-worker", "tests/gpu/gpu_measure", "tests/gpu/gpu_peak"):
         to = os.path.join(out, "bin", os.path.basename(name))
         shutil.copy2(os.path.join(build_folder, name), to)
         subprocess.run(["strip", to], check=False, stderr=subprocess.DEVNULL)
@@ -71,6 +71,10 @@ def recorder(out, scratch, nvrtc):
 def compile_all(out, environment, scratch, clock, wanted):
     """wanted: [(op, target, how many)]. What there was no time for is left to the machine's own NVRTC."""
     n = left = 0
+    for target in dict.fromkeys(target for _, target, _ in wanted):
+        done = steps.run([os.path.join(out, "bin", "gpu_peak"), "--compile", target], environment, 120, scratch)
+        if done.status:
+            fail("gpu_peak for %s: %s" % (target, done.why()))
     for op, target, sample in wanted:
         if clock.left() < 1:
             left += 1
@@ -154,7 +158,7 @@ def wanted_of(a):
     if a.quick:
         return [(shapes.VERIFIED[0], "sm_90", shapes.QUICK_SAMPLE)]
     ops = shapes.packed_ops()
-    wanted = [(op, "sm_90", shapes.SAMPLE) for op in ops] # what check verifies
+    wanted = [(op, "sm_90", shapes.SAMPLE) for op in ops]  # what check verifies
     wanted += [(op, sm, a.others) for sm in ("sm_80", "sm_120") for op in ops]
     return wanted + [(op, "sm_90", a.sample) for op in ops if a.sample > shapes.SAMPLE]
 

@@ -22,6 +22,18 @@ class Shape:
         return rows
 
 
+def work(op, index):
+    """Operations, and bytes that must move at least: x, y, the index, weights and biases of the groups in use."""
+    words = op.split(":")
+    dims, elem = [int(n) for n in words[1].split("-")], 4 if words[3] == "f32" else 2
+    live, used = sum(g >= 0 for g in index), len({g for g in index if g >= 0})
+    layers = list(zip(dims, dims[1:]))
+    biases = sum(n for layer, (_, n) in enumerate(layers) if str(layer + 1) in words[4 + 1])
+    weights = sum(k * n for k, n in layers)
+    return 2 * live * weights, elem * (live * dims[0] + len(index) * dims[-1] + used * (weights + biases)) + len(index) * (
+        4 if words[7] == "i32" else 8)
+
+
 def each(n):
     return lambda draw, groups: [n] * groups
 

@@ -44,7 +44,7 @@ every_family() {
     has "\"step\": \"verify\".*\"families\":.*\"$(basename "$spec" .lua)\": {\"right\": [0-9]*}" || return 1
   done
 }
-measured() { has '"step": "measure", .*"few_rows".*"wrong": 0' && has '"step": "measure", .*"three_mlps".*"exact": true.*"wrong": 0.*"same_bytes"'; }
+measured() { has '"step": "peak".*"mma_flop_per_s": [1-9]' && has '"step": "measure", .*"few_rows".*"wrong": 0' && has '"step": "measure", .*"three_mlps".*"exact": true.*"wrong": 0.*"same_bytes"'; }
 correlates() { has '"step": "rank_correlation".*three_mlps.*"rho": [-0-9]'; }
 damaged() {
   mkdir "$scratch/bad" && cp -R "$scratch/pack/." "$scratch/bad/" && printf 'x' >"$scratch/bad/packed.tar.xz"

@@ -43,6 +43,12 @@ def test_packed_ops_hold_all_and_their_twins():
     assert shapes.relu_twin("linear:1-2:g4:f32:none:b0:kn:i32") == "linear:1-2:g4:f32:none:b0:kn:i32"
 
 
+def test_work():
+    # 2 live rows of 3 groups, one in use: by hand
+    assert shapes.work("mlp:2-3-4:g3:f32:relu:b2:nk:i64", [1, -1, 1]) == (2 * 2 * 18, 4 * (2 * 2 + 3 * 4 + 18 + 4) + 24)
+    assert shapes.work("linear:2-4:g3:bf16:none:b0:kn:i32", [0, 2]) == (2 * 2 * 8, 2 * (4 + 8 + 16) + 8)
+
+
 def test_npy():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "i.npy")
@@ -77,9 +83,9 @@ def test_ratio_leaves_out_what_is_not_the_op():
     assert check.ratio(peers, "graph_ps", 10) == (None, None)
     assert check.ratio(peers, "stream_ps", None) == (None, None)
     row = dict(shape="s", rows=8, tuned=None, measured=dict(stream_ps=10, graph_ps=None, variant="f:a=1", error_share=0.5, wrong=0), peers=peers,
-               rho=None, note="")
+               rho=None, share=0.25, bound="bytes_per_s", note="")
     text = check.table([row])
-    assert "bmm" in text and "2.00" in text and "NULL" in text and "50.0 %" in text
+    assert "bmm" in text and "2.00" in text and "NULL" in text and "50.0 %" in text and "25.0 % B" in text
 
 
 def main():
