@@ -10,6 +10,7 @@
 #include "tunedb/migrate.h"
 #include "tunedb/path.h"
 #include "tunedb/salvage.h"
+#include "tunedb/shapes.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -56,6 +57,7 @@ static int on_busy(void *user, int tries) {
 
 void rgt__connect_close(rgt__tunedb *db) {
   rgt__memo_drop(db);
+  rgt__shapes_drop(db);
   rgt__statement_close_all(db);
   sqlite3_close(db->sql);
   db->sql = NULL;

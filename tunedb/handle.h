@@ -46,7 +46,8 @@ struct rgt__tunedb {
   int64_t busy_limit_ms, busy_began_ms;
   rgt__random jitter;
   char notice[1024];
-  struct rgt__memo *memo; /* memo.h; NULL until something is looked for */
+  struct rgt__memo *memo;     /* memo.h; NULL until something is looked for */
+  struct rgt__shapes *shapes; /* shapes.h; likewise */
   sqlite3_stmt *statements[RGT_N_SQL];
 };
 

@@ -15,13 +15,13 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { SLOTS = 512, LOOK_MS = 100, INDEX_REGION_BYTES = 32768 };
+enum { SLOTS = 512, LOOK_MS = 100, INDEX_REGION_BYTES = 32768, N_TEXTS = 4 };
 
 typedef struct question {
   uint64_t hash;
   int64_t numbers[6]; /* of the signature */
   rgt__tunedb_limits limits;
-  const char *texts[9]; /* of signature, place and limits */
+  const char *texts[N_TEXTS]; /* the signature's, which is all of it; the place's two; the numeric class */
 } question;
 
 typedef struct entry {
@@ -120,8 +120,8 @@ static uint64_t hash_of(const char *text) {
   for (; n >= sizeof word; n -= sizeof word, text += sizeof word) {
     memcpy(&word, text, sizeof word);
     h = (h ^ word) * 0x9e3779b97f4a7c15u;
-    h ^= h >> 29;
   }
+  h ^= h >> 32;
   word = 0;
   memcpy(&word, text, n);
   h = (h ^ word) * 0x9e3779b97f4a7c15u;
@@ -134,14 +134,13 @@ static int ask(const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
   static const rgt__tunedb_limits none = {.max_p = -1, .max_u_h = -1, .max_alpha = -1, .max_beta = -1};
   if (!sig || !place || !sig->text || (limits && limits->admit && !limits->admit_is_fixed)) return 0;
   q->limits = limits ? *limits : none;
-  const char *const texts[9] = {sig->text,           sig->op_text,  sig->op_class,          sig->skew, sig->form, sig->order,
-                                place->device_class, place->policy, q->limits.numeric_class};
-  for (int i = 0; i < 8; i++)
-    if (!texts[i]) return 0;
+  if (!place->device_class || !place->policy) return 0;
+  q->texts[0] = sig->text;
+  q->texts[1] = place->device_class;
+  q->texts[2] = place->policy;
+  q->texts[3] = q->limits.numeric_class ? q->limits.numeric_class : "\n"; /* no class; none is called so */
   const int64_t numbers[6] = {sig->n_in, sig->n_hidden, sig->n_out, sig->groups, sig->bucket, sig->align_bytes};
-  memcpy(q->texts, texts, sizeof texts);
   memcpy(q->numbers, numbers, sizeof numbers);
-  if (!q->texts[8]) q->texts[8] = "\n"; /* no class; none is called so */
   q->hash = hash_of(sig->text);
   return 1;
 }
@@ -154,7 +153,7 @@ static int same_limits(const rgt__tunedb_limits *a, const rgt__tunedb_limits *b)
 static int same_question(const question *a, const question *b) {
   if (a->hash != b->hash || memcmp(a->numbers, b->numbers, sizeof a->numbers) != 0 || !same_limits(&a->limits, &b->limits))
     return 0;
-  for (int i = 0; i < 9; i++)
+  for (int i = 0; i < N_TEXTS; i++)
     if (strcmp(a->texts[i], b->texts[i]) != 0) return 0;
   return 1;
 }
@@ -165,17 +164,22 @@ static entry **slot_of(rgt__memo *m, const question *q) {
 
 /* ---- the calls ----------------------------------------------------------------------------------------------- */
 
+void rgt__memo_look(rgt__tunedb *db, rgt__memo_stamp *out) {
+  out->known = 0;
+  if (!db->sql || db->locks_fail) return;
+  if (db->memo ? db->memo->n_forks != atomic_load_explicit(&n_forks, memory_order_relaxed) : !memo_of(db)) return;
+  if (is_in_place(db)) read_stamp(db, out);
+}
+
 int rgt__memo_get(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
                   const rgt__tunedb_limits *limits, rgt__tunedb_winner *out, rgt__memo_stamp *stamp) {
   question q;
   stamp->known = 0;
-  if (!db || !db->sql || !out || db->locks_fail || !ask(sig, place, limits, &q)) return 0;
-  if (db->memo ? db->memo->n_forks != atomic_load_explicit(&n_forks, memory_order_relaxed) : !memo_of(db)) return 0;
-  if (!is_in_place(db)) return 0;
-  read_stamp(db, stamp);
+  if (!db || !out || !ask(sig, place, limits, &q)) return 0;
+  rgt__memo_look(db, stamp);
+  if (!stamp->known) return 0;
   const entry *e = *slot_of(db->memo, &q);
-  if (!e || !stamp->known || memcmp(e->stamp.words, stamp->words, sizeof stamp->words) != 0 || !same_question(&e->q, &q))
-    return 0;
+  if (!e || memcmp(e->stamp.words, stamp->words, sizeof stamp->words) != 0 || !same_question(&e->q, &q)) return 0;
   *out = e->winner;
   return 1;
 }
@@ -186,14 +190,14 @@ void rgt__memo_put(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt_
   size_t bytes = 0;
   if (!db->memo || !stamp->known || !ask(sig, place, limits, &q)) return;
   entry **slot = slot_of(db->memo, &q);
-  for (int i = 0; i < 9; i++) bytes += strlen(q.texts[i]) + 1;
+  for (int i = 0; i < N_TEXTS; i++) bytes += strlen(q.texts[i]) + 1;
   entry *e = rgt__alloc(sizeof *e + bytes);
   if (!e) return;
   e->q = q;
   e->stamp = *stamp;
   e->winner = *winner;
   char *at = e->texts;
-  for (int i = 0; i < 9; i++) {
+  for (int i = 0; i < N_TEXTS; i++) {
     size_t n = strlen(q.texts[i]) + 1;
     e->q.texts[i] = memcpy(at, q.texts[i], n);
     at += n;

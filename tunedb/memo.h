@@ -12,6 +12,8 @@ typedef struct rgt__memo_stamp {
   int known;
 } rgt__memo_stamp;
 
+/* rgt__memo_look -- the file's stamp; out->known is 0 where there is none. */
+void rgt__memo_look(rgt__tunedb *db, rgt__memo_stamp *out);
 /* rgt__memo_get -- 1 and *out if this very question was answered since the file last changed. Else 0 and the file's stamp, for
  * rgt__memo_put once it is answered. */
 int rgt__memo_get(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MERGE_CACHE_KIB = 65536, USUAL_CACHE_KIB = 2000 /* SQLite's own */ };
+enum { MERGE_CACHE_KIB = 262144, USUAL_CACHE_KIB = 2000 /* SQLite's own */ };
 
 /* Trees are entered at random places, so as much of them as is likely is kept in memory meanwhile. */
 static void keep_pages(rgt__tunedb *db, int kib) {

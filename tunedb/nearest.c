@@ -8,7 +8,8 @@
 
 #include "runtime/base/alloc.h"
 #include "tunedb/keys.h"
-#include "tunedb/load.h"
+#include "tunedb/memo.h"
+#include "tunedb/shapes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,19 +24,9 @@ typedef struct near_shape {
   int align_bytes;
 } near_shape;
 
-typedef struct near_list {
-  near_shape *items;
-  int n, capacity;
-  rgt__load_arena texts;
-} near_list;
-
-static double octaves(int64_t a, int64_t b) {
-  return fabs(log2((double)(a > 0 ? a : 1)) - log2((double)(b > 0 ? b : 1)));
-}
-
-static int64_t distance_of(const rgt__tunedb_signature *a, const rgt__tunedb_signature *b) {
-  double sum = octaves(a->n_in, b->n_in) + octaves(a->n_hidden, b->n_hidden) + octaves(a->n_out, b->n_out) +
-               octaves(a->groups, b->groups);
+/* In millionths of an octave. */
+static int64_t distance_of(const double a[4], const double b[4]) {
+  double sum = fabs(a[0] - b[0]) + fabs(a[1] - b[1]) + fabs(a[2] - b[2]) + fabs(a[3] - b[3]);
   return llround(sum * 1e6);
 }
 
@@ -59,63 +50,54 @@ static int gather_skews(const near_shape *shapes, int n, rgt__find_scene *scenes
   return count;
 }
 
-static rgt_status read_shapes(rgt__tunedb *db, const rgt__tunedb_signature *sig, near_list *list, rgt__error *err) {
-  sqlite3_stmt *s = NULL;
-  int has_row, any_skew = rgt__find_any_skew(sig);
-  rgt_status status = rgt__statement_get(db, RGT_SQL_NEAR, &s, err);
-  if (status) return status;
-  rgt__binder b = {.s = s};
-  rgt__bind_text(&b, sig->op_class);
-  rgt__bind_int(&b, sig->bucket);
-  rgt__bind_text(&b, sig->form);
-  rgt__bind_text(&b, sig->order);
-  rgt__bind_int(&b, sig->align_bytes);
-  status = rgt__bind_end(db, &b, err);
-  while (!status) {
-    status = rgt__statement_step(db, s, &has_row, err);
-    if (status || !has_row) break;
-    status = rgt__load_grow((void **)&list->items, list->n, &list->capacity, sizeof *list->items, err);
-    if (status) break;
-    rgt__reader r = {.s = s};
-    rgt__tunedb_signature stored;
-    near_shape *shape = &list->items[list->n];
-    rgt__load_signature_row(&r, NULL, &shape->scene.signature, &stored);
-    shape->scene.text = rgt__load_copy(&list->texts, stored.text);
-    shape->scene.skew = rgt__load_copy(&list->texts, stored.skew);
-    shape->distance = distance_of(sig, &stored);
-    shape->other_skew = !any_skew && strcmp(stored.skew, sig->skew) != 0;
-    shape->op_text = any_skew ? rgt__load_copy(&list->texts, stored.op_text) : "";
-    shape->align_bytes = any_skew ? stored.align_bytes : 0;
-    status = rgt__read_end(db, &r, "signature", err);
-    list->n++;
+/* The stored shapes whose alignment sig's calls have too, the nearest first; *items is the caller's to free. */
+static rgt_status order_shapes(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__memo_stamp *stamp,
+                               near_shape **items, int *n, rgt__error *err) {
+  const rgt__shape *stored = NULL;
+  int n_stored = 0, any_skew = rgt__find_any_skew(sig);
+  double octaves[4];
+  rgt_status status = rgt__shapes_get(db, sig, stamp, &stored, &n_stored, err);
+  if (status || n_stored == 0) return status;
+  *items = rgt__alloc((size_t)n_stored * sizeof **items);
+  if (!*items) return rgt__error_nomem(err, (size_t)n_stored * sizeof **items);
+  rgt__shapes_octaves(sig, octaves);
+  for (int i = 0; i < n_stored; i++) {
+    const rgt__shape *from = &stored[i];
+    if (from->align_bytes > sig->align_bytes) continue;
+    (*items)[(*n)++] = (near_shape){.scene = from->scene,
+                                    .distance = distance_of(octaves, from->octaves),
+                                    .other_skew = !any_skew && strcmp(from->scene.skew, sig->skew) != 0,
+                                    .op_text = any_skew ? from->op_text : "",
+                                    .align_bytes = any_skew ? from->align_bytes : 0};
   }
-  sqlite3_reset(s);
-  return !status && list->texts.failed ? rgt__error_nomem(err, 0) : status;
+  qsort(*items, (size_t)*n, sizeof **items, compare_shapes);
+  return RGT_OK;
 }
 
 static rgt_status nearest_once(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
                                const rgt__tunedb_limits *limits, rgt__tunedb_winner *out, rgt__error *err) {
-  near_list list = {0};
+  near_shape *items = NULL;
+  int n_items = 0;
+  rgt__memo_stamp stamp;
   rgt__find_scene scenes[RGT_FIND_SKEWS_MAX];
   *out = (rgt__tunedb_winner){0};
   rgt__digest place_key;
   rgt__keys_place(place, RGT_CLOCK_MEASURED, &place_key);
+  rgt__memo_look(db, &stamp);
   rgt_status status = rgt__statement_begin(db, RGT_SQL_BEGIN, err);
   if (status) return status;
-  status = read_shapes(db, sig, &list, err);
+  status = order_shapes(db, sig, &stamp, &items, &n_items, err);
   if (!status) {
-    if (list.n > 0) qsort(list.items, (size_t)list.n, sizeof *list.items, compare_shapes);
     status = RGT_EMISS;
-    for (int i = 0, n; i < list.n && status == RGT_EMISS; i += n) {
-      n = rgt__find_any_skew(sig) ? gather_skews(list.items + i, list.n - i, scenes, RGT_FIND_SKEWS_MAX) : 1;
-      if (n == 1) scenes[0] = list.items[i].scene;
+    for (int i = 0, n; i < n_items && status == RGT_EMISS; i += n) {
+      n = rgt__find_any_skew(sig) ? gather_skews(items + i, n_items - i, scenes, RGT_FIND_SKEWS_MAX) : 1;
+      if (n == 1) scenes[0] = items[i].scene;
       status = rgt__find_best(db, scenes, n, &place_key, limits, out, err);
-      out->distance = (double)list.items[i].distance / 1e6;
+      out->distance = (double)items[i].distance / 1e6;
     }
   }
   status = rgt__statement_end(db, status, err);
-  rgt__free(list.items);
-  rgt__load_arena_free(&list.texts);
+  rgt__free(items);
   return status;
 }
 

@@ -3,6 +3,7 @@
 #include "tunedb/memo.h"
 #include "tunedb/path.h"
 #include "tunedb/salvage.h"
+#include "tunedb/shapes.h"
 
 #include "runtime/base/alloc.h"
 
@@ -14,6 +15,7 @@
 static void free_handle(rgt__tunedb *db) {
   if (!db) return;
   rgt__memo_drop(db);
+  rgt__shapes_drop(db);
   rgt__free(db->path);
   rgt__free(db);
 }

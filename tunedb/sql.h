@@ -61,7 +61,7 @@
     "AND g.row_order = ?4 AND g.align_bytes = ?5 AND (g.skew = ?6 OR ?6 = 'unknown')) ORDER BY p.policy")                      \
   X(RGT_SQL_NEAR,                                                                                                              \
     "SELECT " RGT_SQL_SIGNATURE_COLUMNS "FROM signature g WHERE g.op_class = ? AND g.bucket = ? AND g.form = ? AND "           \
-    "g.row_order = ? AND g.align_bytes <= ?")                                                                                  \
+    "g.row_order = ?")                                                                                  \
   X(RGT_SQL_WINNERS,                                                                                                           \
     "SELECT w.signature, w.place, g.text, p.device_class, p.policy FROM winner w JOIN signature g ON g.key = w.signature "     \
     "JOIN place p ON p.key = w.place WHERE w.variant IS NOT NULL ORDER BY g.text, p.device_class, p.policy, g.key, p.key")     \

@@ -127,7 +127,7 @@ static void other_questions(void **state) {
   rgt__tunedb_place elsewhere = cpu_place;
   elsewhere.policy = "warm:stream:threads=4";
   assert_int_equal(rgt__tunedb_find(db, &sig, &elsewhere, NULL, &w, NULL), RGT_EMISS);
-  sig.align_bytes = 8;
+  sig.text = "another signature";
   assert_int_equal(rgt__tunedb_find(db, &sig, &cpu_place, NULL, &w, NULL), RGT_EMISS);
   rgt__tunedb_close(db);
 }
@@ -227,6 +227,41 @@ static void many_signatures(void **state) {
   rgt__tunedb_close(db);
 }
 
+/* The shapes to be near to are kept too, until a handle or another one adds some. */
+static void nearest_sees_new_shapes(void **state) {
+  char path[96];
+  (void)state;
+  const char *folder = make_folder();
+  snprintf(path, sizeof path, "%s", database(folder));
+  rgt__tunedb *db = open_file(path, 0), *other = open_file(path, 0);
+  rgt__tunedb_signature asked = make_signature();
+  rgt__tunedb_winner none;
+  int first = 0;
+  assert_int_equal(rgt__tunedb_nearest(db, &asked, &cpu_place, NULL, &none, NULL), RGT_EMISS);
+  for (int i = 0; i < 40; i++) { /* each nearer than the one before, by this handle and the other in turns */
+    char text[64], family[16];
+    rgt__tunedb_signature sig = make_signature();
+    rgt__tunedb_winner w;
+    snprintf(text, sizeof text, "shape %d", i);
+    snprintf(family, sizeof family, "f%d", i);
+    sig.text = sig.op_text = text;
+    sig.n_in = 100 - i;
+    const rgt__tunedb_trial trials[2] = {make_default(), make_trial(family, "", 900000)};
+    put(i % 2 ? db : other, (unsigned)i, &sig, trials, 2);
+    for (int again = 0; again < 2; again++) {
+      sqlite3_trace_v2(db->sql, SQLITE_TRACE_ROW, count_statement, NULL);
+      n_statements = 0;
+      OK(rgt__tunedb_nearest(db, &asked, &cpu_place, NULL, &w, NULL));
+      assert_string_equal(w.winner.family, family);
+      if (!again) first = n_statements;
+    }
+    assert_int_equal(first - n_statements, i + 1); /* rows: those of the list are read once */
+  }
+  rgt__tunedb_close(db);
+  rgt__tunedb_close(other);
+  remove_folder(folder);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(in_memory),
@@ -237,6 +272,7 @@ int main(void) {
       cmocka_unit_test(another_file),
       cmocka_unit_test(across_a_fork),
       cmocka_unit_test(many_signatures),
+      cmocka_unit_test(nearest_sees_new_shapes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
