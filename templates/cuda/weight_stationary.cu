@@ -61,17 +61,23 @@ template <class BODY> DEV void each_tile(const rgt_kargs &k, ballot_room<TILE> *
 
 //% if p.held == 1 and p.plan == 1 then
 ENTRY __launch_bounds__(THREADS, 1) KERNEL(weight_stationary)(const __grid_constant__ rgt_kargs k, void *workspace) {
-  enum : int { TEAMS = THREADS / TEAM };
-  __shared__ u32 ends[2];
+  enum : int { TEAMS = THREADS / TEAM, ABREAST = TEAM < 32 ? 32 / TEAM : 1 };
   __shared__ float hidden[TEAMS * HIDDEN_FLOATS];
-  const tile_share share = share_of_block(k, workspace, ends);
   const u32 team = threadIdx.x / TEAM, lane = threadIdx.x % TEAM;
+//% if p.tile <= 4 then
+  const tile_turns turns = even_turns_of_block(k, workspace, ABREAST);
+//% else
+  __shared__ u32 ends[2];
+  const tile_turns turns = full_turns(share_of_block(k, workspace, ends), ABREAST);
+//% end
   held_weights w;
   w.group = -1;
 #pragma unroll 1
-  for (u32 t = share.begin; t < share.end; t += TEAMS) {
+  for (u32 i = team / ABREAST; i < turns.n; i += TEAMS / ABREAST) {
+    const tile_share turn = turns.at(i);
+    const u32 t = turn.begin + team % ABREAST;
     plan_tile tile = {0, 0, 0};
-    if (t + team < share.end) tile = plan_tile_at(k, workspace, t + team);
+    if (t < turn.end) tile = plan_tile_at(k, workspace, t);
     if (tile.n > 0) take_weights(k, tile.group, lane, w);
 #pragma unroll 1
     for (int r = 0; any_left(r < tile.n); r += AT_ONCE) {

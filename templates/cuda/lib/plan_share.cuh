@@ -39,3 +39,28 @@ DEV tile_share share_of_block(const rgt_kargs &k, void *workspace, u32 (&ends)[2
   __syncthreads();
   return {ends[0], ends[1]};
 }
+
+/* ---- a share in turns: what a warp has abreast ---- */
+
+struct tile_turns {
+  u32 n, begin, end, each, more; /* `each` tiles a turn, one more in the first `more` turns */
+  __device__ __forceinline__ tile_share at(u32 i) const {
+    const u32 from = begin + each * i + (i < more ? i : more), to = from + each + (i < more);
+    return {from, to < end ? to : end};
+  }
+};
+
+/* Turns of as many tiles as fit, but for the last. */
+DEV tile_turns full_turns(const tile_share &share, u32 abreast) {
+  return {(share.end - share.begin + abreast - 1) / abreast, share.begin, share.end, abreast, 0};
+}
+
+/* For tiles that cost about the same whatever they hold: every block has the same number of tiles to within one, and as many
+ * turns as any other, evenly filled: a turn costs what its fullest tile does, not what its tiles do. */
+DEV tile_turns even_turns_of_block(const rgt_kargs &k, void *workspace, u32 abreast) {
+  const u32 n = plan_n_tiles(k, workspace), least = n / gridDim.x, left = n % gridDim.x, block = blockIdx.x;
+  if (n == 0) return {0, 0, 0, 1, 0};
+  const u32 begin = least * block + (block < left ? block : left), count = least + (block < left);
+  const u32 turns = (least + (left > 0) + abreast - 1) / abreast;
+  return {turns, begin, begin + count, count / turns, count % turns};
+}

@@ -14,33 +14,42 @@ static double busy(const ptxsim_launches *l) { /* the average block's instructio
   return (double)l->counters.inst_executed / l->grid[0] / (double)l->counters.block_most_inst;
 }
 
-static void check(const char *op, const char *variant, const counted_rows *r, double least) {
+static double least_busy(const ptxsim_launches *l) { /* the idlest one's */
+  return (double)l->counters.block_least_inst / (double)l->counters.block_most_inst;
+}
+
+static void check(const char *op, const char *variant, const counted_rows *r, double average, double idlest) {
   ptxsim_launches sum, last;
   counted_code c;
   counted_code_open(&lab, op, variant, &c);
   counted_run(&lab, &c, r, &sum, &last, NULL);
-  print_message("  %s\n    %u blocks, busy %.1f %% of the time on average; plan %llu launches, %.1f us; then 1 launch, %.1f "
-                "us; %llu instructions\n",
-                variant, last.grid[0], 100 * busy(&last), (unsigned long long)sum.n_launches - 1,
-                (double)(sum.time_ps - last.time_ps) / 1e6, (double)last.time_ps / 1e6,
-                (unsigned long long)last.counters.inst_executed);
+  print_message(
+      "  %s\n    %u blocks, busy %.1f %% of the time on average, the idlest %.1f %%; plan %llu launches, %.1f us; then 1 "
+      "launch, %.1f us; %llu instructions\n",
+      variant, last.grid[0], 100 * busy(&last), 100 * least_busy(&last), (unsigned long long)sum.n_launches - 1,
+      (double)(sum.time_ps - last.time_ps) / 1e6, (double)last.time_ps / 1e6, (unsigned long long)last.counters.inst_executed);
   assert_int_equal(strncmp(last.kernel, "weight_stationary", 17), 0);
-  if (busy(&last) < least) fail_msg("busy %.1f %% of the time, not %.0f %%", 100 * busy(&last), 100 * least);
+  if (busy(&last) < average) fail_msg("busy %.1f %% of the time, not %.0f %%", 100 * busy(&last), 100 * average);
+  if (least_busy(&last) < idlest)
+    fail_msg("the idlest block is busy %.1f %% of the time, not %.0f %%", 100 * least_busy(&last), 100 * idlest);
   counted_code_close(&lab, &c);
 }
 
 #define VARIANT(at_once, held, team, threads, tile) \
   "weight_stationary:at_once=" #at_once ",held=" #held ",plan=1,team=" #team ",threads=" #threads ",tile=" #tile
 
-/* The figure that the family is built for: one launch after the plan, no block idle for more than a tenth of the time. */
+/* The figure that the family is built for: one launch after the plan, no block idle for more than a tenth of the time. It takes
+ * warps with 16 groups each: with 8 or 4, some have no group of three rows, and a block with two such warps has less to do. */
 static void test_tiny_groups(void **state) {
   (void)state;
   if (sim_nvrtc_missing() != NULL) skip();
   counted_rows r = counted_rows_make(20000, 0, 3, 0);
-  check("mlp:6-12-2:g20000:f32:relu:b12:nk:i64", VARIANT(1, 1, 2, 128, 4), &r, 0.9);
-  check("mlp:6-12-2:g20000:f32:relu:b12:nk:i64", VARIANT(1, 1, 4, 128, 4), &r, 0.9);
-  check("mlp:6-12-2:g20000:f32:relu:b12:nk:i64", VARIANT(1, 1, 8, 128, 4), &r, 0.9);
-  check("mlp:6-12-2:g20000:bf16:relu:b12:nk:i64", VARIANT(2, 1, 2, 128, 4), &r, 0.9);
+  check("mlp:6-12-2:g20000:f32:relu:b12:nk:i64", VARIANT(1, 1, 2, 128, 4), &r, 0.99, 0.9);
+  check("mlp:6-12-2:g20000:f32:relu:b12:nk:i64", VARIANT(1, 1, 2, 128, 16), &r, 0.99, 0.9);
+  check("mlp:6-12-2:g20000:f32:relu:b12:nk:i64", VARIANT(2, 1, 2, 128, 16), &r, 0.99, 0.9);
+  check("mlp:6-12-2:g20000:bf16:relu:b12:nk:i64", VARIANT(2, 1, 2, 128, 4), &r, 0.99, 0.9);
+  check("mlp:6-12-2:g20000:f32:relu:b12:nk:i64", VARIANT(1, 1, 4, 128, 4), &r, 0.95, 0.85);
+  check("mlp:6-12-2:g20000:f32:relu:b12:nk:i64", VARIANT(1, 1, 8, 128, 4), &r, 0.92, 0.7);
   counted_rows_free(&r);
 }
 
@@ -49,8 +58,8 @@ static void test_skew(void **state) {
   (void)state;
   if (sim_nvrtc_missing() != NULL) skip();
   counted_rows r = counted_rows_make(10000, 0, 3, 15000);
-  check("mlp:6-12-2:g10000:f32:relu:b12:nk:i64", VARIANT(1, 1, 2, 128, 4), &r, 0.75);
-  check("mlp:6-12-2:g10000:f32:relu:b12:nk:i64", VARIANT(1, 1, 8, 128, 16), &r, 0.75);
+  check("mlp:6-12-2:g10000:f32:relu:b12:nk:i64", VARIANT(1, 1, 2, 128, 4), &r, 0.85, 0.75);
+  check("mlp:6-12-2:g10000:f32:relu:b12:nk:i64", VARIANT(1, 1, 8, 128, 16), &r, 0.75, 0.7);
   counted_rows_free(&r);
 }
 
