@@ -161,7 +161,7 @@ class Check:
 
     def tune(self, shape, npy, budget):
         more = ["--space", os.path.join(self.pack, "quick.lua")] if self.quick else ["--exhaustive"] if self.exhaustive else []
-        done = self.run("ragtune", "--op", shape.op, "--index", npy, "--order", shape.order, "--device", "cuda", "--budget", "%g" % budget,
+        done = self.run("ragtune", "--op", shape.op, "--index", npy, *shape.options(), "--device", "cuda", "--budget", "%g" % budget,
                         "--json", *more, limit=budget + 12)
         found = done.object()
         result = found["results"][0] if found and found.get("results") else None
@@ -172,7 +172,7 @@ class Check:
 
     def measure(self, shape, raw, skew):
         y = os.path.join(self.scratch, shape.name + ".y")
-        done = self.run("gpu_measure", shape.op, raw, "--order", shape.order, "--skew", skew, "--seconds", "%g" % MEASURE_SECONDS, "--y", y,
+        done = self.run("gpu_measure", shape.op, raw, *shape.options(), "--skew", skew, "--seconds", "%g" % MEASURE_SECONDS, "--y", y,
                         limit=40)
         found = done.object()
         if found is None:

@@ -1,7 +1,7 @@
 /* measure.c -- one shape on the device, as a user calls it: dispatch by the database, y checked, then timed in a stream and as
  * a graph.
  *
- *     gpu_measure OP INDEX [--order raw|sorted|offsets] [--skew WORD] [--variant TEXT] [--seconds S] [--y FILE]
+ *     gpu_measure OP INDEX [--order raw|sorted|offsets] [--skew WORD] [--align N] [--variant TEXT] [--seconds S] [--y FILE]
  *
  * INDEX holds the rows' groups, int64, little endian, without a head. Weights and x are seeded, the same on every machine.
  * Prints one line of JSON. Exit status: 0 y is right; 1 it is not; 2 usage; 3 the surroundings.
@@ -25,6 +25,7 @@ typedef struct shape {
   const char *op_text, *index_path, *variant, *y_path;
   rgt_order order;
   rgt_skew skew;
+  int align;
   double seconds;
 } shape;
 
@@ -249,6 +250,7 @@ static int parse(int argc, char **argv, shape *s) {
     if (strcmp(name, "--order") == 0 && rgt__op_order_parse(value, &s->order)) continue;
     if (strcmp(name, "--skew") == 0 && rgt__op_skew_parse(value, &s->skew)) continue;
     if (strcmp(name, "--seconds") == 0 && (s->seconds = atof(value)) > 0) continue;
+    if (strcmp(name, "--align") == 0 && (s->align = atoi(value)) > 0) continue;
     if (strcmp(name, "--variant") == 0)
       s->variant = value;
     else if (strcmp(name, "--y") == 0)
@@ -260,7 +262,8 @@ static int parse(int argc, char **argv, shape *s) {
 }
 
 static rgt_status prepare(work *w) {
-  rgt_op_options options = {.struct_size = sizeof options, .order = w->shape.order, .skew = w->shape.skew};
+  rgt_op_options options = {
+      .struct_size = sizeof options, .order = w->shape.order, .skew = w->shape.skew, .align_bytes = w->shape.align};
   rgt_status status = rgt_op_new(w->ctx, &w->p.op, &options, &w->op);
   if (status != RGT_OK) return status;
   if (w->shape.variant) return rgt_op_prepare_variant(w->op, w->shape.variant, w->p.rows);
@@ -307,7 +310,8 @@ static int run(work *w) {
 int main(int argc, char **argv) {
   work w = {0};
   if (!parse(argc, argv, &w.shape)) {
-    fputs("usage: gpu_measure OP INDEX [--order raw|sorted|offsets] [--skew WORD] [--variant TEXT] [--seconds S] [--y FILE]\n",
+    fputs("usage: gpu_measure OP INDEX [--order raw|sorted|offsets] [--skew WORD] [--align N] [--variant TEXT] [--seconds S] "
+          "[--y FILE]\n",
           stderr);
     return 2;
   }

@@ -69,18 +69,18 @@ def recorder(out, scratch, nvrtc):
 
 
 def compile_all(out, environment, scratch, clock, wanted):
-    """wanted: [(op, target, how many)]. What there was no time for is left to the machine's own NVRTC."""
+    """wanted: [((op, options), target, how many)]. What there was no time for is left to the machine's own NVRTC."""
     n = left = 0
     for target in dict.fromkeys(target for _, target, _ in wanted):
         done = steps.run([os.path.join(out, "bin", "gpu_peak"), "--compile", target], environment, 120, scratch)
         if done.status:
             fail("gpu_peak for %s: %s" % (target, done.why()))
-    for op, target, sample in wanted:
+    for (op, options), target, sample in wanted:
         if clock.left() < 1:
             left += 1
             continue
         command = [os.path.join(out, "bin", "ragtune"), "compile", "--op", op, "--target", target, "--sample", str(sample), "--seed",
-                   str(shapes.SEED), "--json"]
+                   str(shapes.SEED), "--json", *options]
         done = steps.run(command, environment, clock.left(), scratch)
         report = done.object()
         if report:
@@ -105,14 +105,14 @@ def simulate(out, environment, scratch, libcuda, clock, seconds, more):
         npy, raw, y = (os.path.join(scratch, shape.name + end) for end in (".npy", ".index", ".y"))
         shapes.write_npy(npy, index, shape.narrow)
         shapes.write_raw(raw, index)
-        done = steps.run([os.path.join(out, "bin", "ragtune"), "--op", shape.op, "--index", npy, "--order", shape.order, "--device", "cuda",
+        done = steps.run([os.path.join(out, "bin", "ragtune"), "--op", shape.op, "--index", npy, *shape.options(), "--device", "cuda",
                           "--budget", str(seconds), "--json", *more], environment, seconds + 60, scratch)
         tuned = done.object()
         if not tuned or not tuned["results"][0]["winner"]:
             say("%s on ptxsim: %s" % (shape.name, done.why()))
             continue
         result = tuned["results"][0]
-        done = steps.run([os.path.join(out, "bin", "gpu_measure"), shape.op, raw, "--order", shape.order, "--skew", result["skew"],
+        done = steps.run([os.path.join(out, "bin", "gpu_measure"), shape.op, raw, *shape.options(), "--skew", result["skew"],
                           "--y", os.path.join(out, shape.name + ".y")], environment, 120, scratch)
         found[shape.name] = dict(winner=result["winner"], time_ps=result["time_ps"], measured=done.object())
         say("%s on ptxsim: %s" % (shape.name, result["winner"]))
@@ -156,7 +156,7 @@ def arguments():
 
 def wanted_of(a):
     if a.quick:
-        return [(shapes.VERIFIED[0], "sm_90", shapes.QUICK_SAMPLE)]
+        return [((shapes.VERIFIED[0], []), "sm_90", shapes.QUICK_SAMPLE)]
     ops = shapes.packed_ops()
     wanted = [(op, "sm_90", shapes.SAMPLE) for op in ops]  # what check verifies
     wanted += [(op, sm, a.others) for sm in ("sm_80", "sm_120") for op in ops]
@@ -181,10 +181,10 @@ def main():
     copy_programs(build_folder, out)
     with tempfile.TemporaryDirectory(prefix="rgt-pack-") as scratch:
         environment, clock = recorder(out, scratch, os.path.realpath(nvrtc)), steps.Clock(60 * a.minutes)
-        compile_all(out, environment, scratch, clock, wanted_of(a))
         if a.simulate:
             more = ["--space", os.path.join(HERE, "quick.lua")] if a.quick else []
             simulate(out, environment, scratch, os.path.join(build_folder, "tests/ptxsim/libcuda.so.1"), clock, a.simulate, more)
+        compile_all(out, environment, scratch, clock, wanted_of(a))
         n = put_away(out, scratch)
     size = folder_bytes(out)
     say("%d compiled sources, %.1f MiB in all in %s" % (n, size / 2 ** 20, a.out))

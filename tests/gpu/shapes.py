@@ -1,5 +1,6 @@
 """shapes.py -- the named shapes that check tunes, and the ops that it verifies; pack compiles for both."""
 import array
+import math
 import random
 import struct
 
@@ -11,6 +12,11 @@ class Shape:
         self.name, self.op, self.sizes, self.order, self.seconds, self.simulated = name, op, sizes, order, seconds, simulated
         self.groups = int(op.split(":")[2][1:])
         self.narrow = op.endswith(":i32")
+        self.align = align_of(op)
+
+    def options(self):
+        """What is promised of every call, for the search and for what calls."""
+        return ["--order", self.order, "--align", str(self.align)]
 
     def index(self):
         """The rows' groups: seeded, in no order where the shape's order is raw."""
@@ -20,6 +26,13 @@ class Shape:
         if self.order == "raw":
             draw.shuffle(rows)
         return rows
+
+
+def align_of(op):
+    """Bytes, up to 16, that every row, weight matrix and bias of packed arrays is a multiple of: GPU memory is aligned by itself."""
+    words = op.split(":")
+    elem = 4 if words[3] == "f32" else 2
+    return math.gcd(16, *(elem * int(n) for n in words[1].split("-")))
 
 
 def work(op, index):
@@ -91,14 +104,14 @@ def with_groups(op, groups):
 
 
 def packed_ops():
-    """Every op whose variants are compiled beforehand, each once: groups are no part of the code."""
+    """Every op whose variants are compiled beforehand, with its options: each once, for groups are no part of the code."""
     seen, ops = set(), []
-    for op in [s.op for s in SHAPES] + VERIFIED:
+    for op, options in [(s.op, s.options()) for s in SHAPES] + [(op, []) for op in VERIFIED]:
         for text in (op, relu_twin(op)):
-            key = with_groups(text, 1)
+            key = (with_groups(text, 1), *options)
             if key not in seen:
                 seen.add(key)
-                ops.append(text)
+                ops.append((text, options))
     return ops
 
 

@@ -36,9 +36,10 @@ def test_shapes_are_as_named():
 
 
 def test_packed_ops_hold_all_and_their_twins():
-    packed = {shapes.with_groups(op, 1) for op in shapes.packed_ops()}
-    for op in [s.op for s in shapes.SHAPES] + shapes.VERIFIED:
-        assert shapes.with_groups(op, 1) in packed and shapes.with_groups(shapes.relu_twin(op), 1) in packed
+    packed = {(shapes.with_groups(op, 1), *options) for op, options in shapes.packed_ops()}
+    for op, options in [(s.op, s.options()) for s in shapes.SHAPES] + [(op, []) for op in shapes.VERIFIED]:
+        assert (shapes.with_groups(op, 1), *options) in packed and (shapes.with_groups(shapes.relu_twin(op), 1), *options) in packed
+    assert shapes.align_of("mlp:10-20-5:g3:f32:relu:b12:nk:i64") == 4 and shapes.align_of("linear:64-8:g3:bf16:relu:b12:nk:i64") == 16
     assert shapes.relu_twin("mlp:1-2-3:g4:f32:silu:b1:kn:i32") == "mlp:1-2-3:g4:f32:relu:b1:kn:i32"
     assert shapes.relu_twin("linear:1-2:g4:f32:none:b0:kn:i32") == "linear:1-2:g4:f32:none:b0:kn:i32"
 
