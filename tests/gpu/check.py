@@ -168,6 +168,8 @@ class Check:
         self.report.put("tune", shape=shape.name, op=shape.op, status=done.status, cut=done.cut, result=result,
                         device_class=found and found.get("device_class"), toolchain=found and found.get("toolchain"),
                         note="" if result and result["winner"] else done.why())
+        if not result or not result["winner"]:
+            self.report.say("%s, tuned: NULL (%s)" % (shape.name, result and result["reason"] or done.why()))
         return result
 
     def measure(self, shape, raw, skew):
@@ -177,6 +179,7 @@ class Check:
         found = done.object()
         if found is None:
             self.report.put("measure", shape=shape.name, measured=None, note=done.why())
+            self.report.say("%s, measured: NULL (%s)" % (shape.name, done.why()))
             return None
         self.wrong += found["wrong"] > 0
         self.report.put("measure", shape=shape.name, measured=found, simulated=self.beside(shape, found, y))
