@@ -15,13 +15,14 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { SLOTS = 512, LOOK_MS = 100, INDEX_REGION_BYTES = 32768, N_TEXTS = 4 };
+enum { SLOTS = 512, LOOK_MS = 100, INDEX_REGION_BYTES = 32768, N_TEXTS = 5 };
 
 typedef struct question {
   uint64_t hash;
   int64_t numbers[6]; /* of the signature */
   rgt__tunedb_limits limits;
-  const char *texts[N_TEXTS]; /* the signature's, which is all of it; the place's two; the numeric class */
+  const char *texts[N_TEXTS]; /* the signature's, and its skew: of "unknown" the text names another; the place's two; the
+                                 numeric class */
 } question;
 
 typedef struct entry {
@@ -132,16 +133,17 @@ static uint64_t hash_of(const char *text) {
 static int ask(const rgt__tunedb_signature *sig, const rgt__tunedb_place *place, const rgt__tunedb_limits *limits,
                question *q) {
   static const rgt__tunedb_limits none = {.max_p = -1, .max_u_h = -1, .max_alpha = -1, .max_beta = -1};
-  if (!sig || !place || !sig->text || (limits && limits->admit && !limits->admit_is_fixed)) return 0;
+  if (!sig || !place || !sig->text || !sig->skew || (limits && limits->admit && !limits->admit_is_fixed)) return 0;
   q->limits = limits ? *limits : none;
   if (!place->device_class || !place->policy) return 0;
   q->texts[0] = sig->text;
-  q->texts[1] = place->device_class;
-  q->texts[2] = place->policy;
-  q->texts[3] = q->limits.numeric_class ? q->limits.numeric_class : "\n"; /* no class; none is called so */
+  q->texts[1] = sig->skew;
+  q->texts[2] = place->device_class;
+  q->texts[3] = place->policy;
+  q->texts[4] = q->limits.numeric_class ? q->limits.numeric_class : "\n"; /* no class; none is called so */
   const int64_t numbers[6] = {sig->n_in, sig->n_hidden, sig->n_out, sig->groups, sig->bucket, sig->align_bytes};
   memcpy(q->numbers, numbers, sizeof numbers);
-  q->hash = hash_of(sig->text);
+  q->hash = hash_of(sig->text) ^ hash_of(sig->skew);
   return 1;
 }
 

@@ -138,6 +138,29 @@ static int admits_none(void *user, const char *family, int revision, const char 
 }
 
 /* What a function admits may change, unless it is said to be fixed. */
+/* Whoever asks for "unknown" may call it by the text of another skew: the answers differ all the same. */
+static void an_unknown_skew_is_another_question(void **state) {
+  rgt__tunedb *db = open_file(NULL, 0);
+  rgt__tunedb_signature uniform = make_signature(), zipf = uniform, any = uniform;
+  const rgt__tunedb_trial of_uniform[] = {make_default(), make_trial("sharp", "a=1", 500000),
+                                          make_trial("even", "a=1", 800000)};
+  const rgt__tunedb_trial of_zipf[] = {make_default(), make_trial("sharp", "a=1", 900000), make_trial("even", "a=1", 600000)};
+  rgt__tunedb_winner w;
+  (void)state;
+  zipf.skew = "zipf";
+  zipf.text = "mlp:10-20-5:g3:f32:relu:b12:nk:i64|8|zipf|stacked|4|raw";
+  any.skew = "unknown";
+  put(db, 1, &uniform, of_uniform, 3);
+  put(db, 2, &zipf, of_zipf, 3);
+  for (int turn = 0; turn < 2; turn++) { /* of the worst ratios 0.8 is the smallest */
+    find(db, &any, NULL, &w);
+    assert_string_equal(w.winner.family, "even");
+    find(db, &uniform, NULL, &w);
+    assert_string_equal(w.winner.family, "sharp");
+  }
+  rgt__tunedb_close(db);
+}
+
 static void admission_that_changes(void **state) {
   int admitted = 1;
   rgt__tunedb_limits limits = {
@@ -268,6 +291,7 @@ int main(void) {
       cmocka_unit_test(in_a_file),
       cmocka_unit_test(with_a_rollback_journal),
       cmocka_unit_test(other_questions),
+      cmocka_unit_test(an_unknown_skew_is_another_question),
       cmocka_unit_test(admission_that_changes),
       cmocka_unit_test(another_file),
       cmocka_unit_test(across_a_fork),
