@@ -38,7 +38,7 @@ static const char *name_of(int i) {
   return name;
 }
 
-/* In each counter: a little more is never less, much more is more. */
+/* In each counter: a little more is never less, much more is more; but for the one that only says how even the blocks are. */
 static void grows_with_each_counter(void **state) {
   (void)state;
   for (int m = 0; sim_model_at(m) != NULL; m++)
@@ -50,7 +50,8 @@ static void grows_with_each_counter(void **state) {
         *counter(&more, i) += 1 + next_random() % 1000;
         if (sim_time_kernel_ps(sim_model_at(m), &more) < before) fail_msg("time falls when %s grows", name_of(i));
         *counter(&more, i) += UINT64_C(1000000000);
-        if (sim_time_kernel_ps(sim_model_at(m), &more) <= before) fail_msg("time does not depend on %s", name_of(i));
+        if (strcmp(name_of(i), "block_least_inst") != 0 && sim_time_kernel_ps(sim_model_at(m), &more) <= before)
+          fail_msg("time does not depend on %s", name_of(i));
       }
     }
 }
