@@ -43,20 +43,37 @@ int rgt__context_leave_out(rgt_ctx *ctx, const rgt__family *family, rgt_status s
   return 1;
 }
 
+/* The file, if it can be used; what is to be told of it then goes to the log. */
+static rgt_status open_file(rgt_ctx *ctx, rgt__error *why) {
+  rgt_status status = rgt__tunedb_open(ctx->db_path, ctx->db_is_default ? RGT_TUNEDB_OWN_PLACE : 0, &ctx->db, why);
+  if (status == RGT_OK && rgt__tunedb_notice(ctx->db)[0])
+    rgt__context_log(ctx, RGT_LOG_WARNING, "%s", rgt__tunedb_notice(ctx->db));
+  return status;
+}
+
 rgt_status rgt__context_db(rgt_ctx *ctx, rgt__tunedb **out) {
   rgt__error why = {""};
   if (!ctx->db) {
-    rgt_status status = rgt__tunedb_open(ctx->db_path, ctx->db_is_default ? RGT_TUNEDB_OWN_PLACE : 0, &ctx->db, &why);
+    rgt_status status = open_file(ctx, &why);
     if (status == RGT_ENOMEM) return rgt__error_nomem(&ctx->error, 0);
     if (status != RGT_OK) {
       rgt__context_log(ctx, RGT_LOG_WARNING, "%s; results are kept in memory only", why.text);
       snprintf(ctx->db_path, sizeof ctx->db_path, ":memory:");
+      ctx->db_fell_back = 1;
       status = rgt__tunedb_open(NULL, 0, &ctx->db, &ctx->error);
       if (status != RGT_OK) return status;
-    } else if (rgt__tunedb_notice(ctx->db)[0]) {
-      rgt__context_log(ctx, RGT_LOG_WARNING, "%s", rgt__tunedb_notice(ctx->db));
     }
   }
+  *out = ctx->db;
+  return RGT_OK;
+}
+
+rgt_status rgt__context_own_db(rgt_ctx *ctx, const char *what, rgt__tunedb **out) {
+  rgt__error why = {"the tuned database could not be used"};
+  rgt_status status = ctx->db ? RGT_OK : open_file(ctx, &why);
+  if (status == RGT_ENOMEM) return rgt__error_nomem(&ctx->error, 0);
+  if (status != RGT_OK || ctx->db_fell_back)
+    return rgt__error_set(&ctx->error, RGT_EDB, "%s; nothing was %s", why.text, what);
   *out = ctx->db;
   return RGT_OK;
 }

@@ -28,6 +28,7 @@ struct rgt_ctx {
   double wait_s;       /* for another process that makes or tunes the same; below 0: nobody said */
   rgt__tunedb *db;     /* opened at its first use: rgt__context_db */
   char db_path[768];
+  int db_fell_back;   /* the file could not be used, and memory stands in */
   int db_is_default;  /* db_path was not named by the caller or the environment: only we keep files there */
   char *site_dbs;     /* owned: paths separated by ':' */
   rgt__layer *layers; /* the databases that are asked, ctx->db the first: layers.h */
@@ -130,6 +131,9 @@ int rgt__context_leave_out(rgt_ctx *ctx, const rgt__family *family, rgt_status s
 void rgt__context_tell_faults(rgt_ctx *ctx);
 /* rgt__context_db -- the tuned database; in memory with a warning where the file cannot be used. RGT_ENOMEM. */
 rgt_status rgt__context_db(rgt_ctx *ctx, rgt__tunedb **out);
+/* rgt__context_own_db -- the same for what makes no sense without the file: RGT_EDB, naming what was not done ("exported"),
+ * where it could not be used. */
+rgt_status rgt__context_own_db(rgt_ctx *ctx, const char *what, rgt__tunedb **out);
 /* rgt__context_toolchain -- the compiler's identity. RGT_ENOCOMPILER, RGT_EIO. */
 rgt_status rgt__context_toolchain(rgt_ctx *ctx, const char **out);
 void rgt__context_log(rgt_ctx *ctx, rgt_log_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -4,7 +4,7 @@
 rgt_status rgt_db_merge(rgt_ctx *ctx, const char *const *paths, int n, rgt_db_counts *counts) {
   rgt__tunedb *db = NULL;
   rgt__tunedb_merged m;
-  rgt_status status = rgt__context_db(ctx, &db);
+  rgt_status status = rgt__context_own_db(ctx, "merged", &db);
   if (status == RGT_OK) status = rgt__tunedb_merge(db, paths, n, &m, &ctx->error);
   if (status != RGT_OK || !counts) return status;
   *counts = (rgt_db_counts){.n_runs_new = m.n_runs_new,
@@ -27,7 +27,7 @@ rgt_status rgt_db_import(rgt_ctx *ctx, const char *path, rgt_db_counts *counts) 
 rgt_status rgt_db_export(rgt_ctx *ctx, const char *path, rgt_db_exported *exported) {
   rgt__tunedb *db = NULL;
   rgt__tunedb_exported e;
-  rgt_status status = rgt__context_db(ctx, &db);
+  rgt_status status = rgt__context_own_db(ctx, "exported", &db);
   if (status == RGT_OK) status = rgt__tunedb_export(db, path, &e, &ctx->error);
   if (status != RGT_OK || !exported) return status;
   *exported = (rgt_db_exported){.n_runs = e.copied.n_runs_new,

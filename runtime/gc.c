@@ -22,7 +22,9 @@ rgt_status rgt_cache_gc(rgt_ctx *ctx, int dry_run, rgt_gc_fn fn, void *user, rgt
                           sizeof *total);
   if (!ctx->device || !ctx->cache)
     return rgt__error_set(&ctx->error, RGT_EINVAL, "the context could not be opened; close it and open another");
-  rgt_status status = rgt__cache_sweep(&g, ctx->cache, ctx->quota_bytes, 0, rgt__cache_pins, ctx, &ctx->error);
+  rgt__tunedb *db = NULL; /* without it nobody knows whose code to keep */
+  rgt_status status = rgt__context_own_db(ctx, "removed", &db);
+  if (status == RGT_OK) status = rgt__cache_sweep(&g, ctx->cache, ctx->quota_bytes, 0, rgt__cache_pins, ctx, &ctx->error);
   if (status == RGT_OK && !g.stopped) rgt__gc_scratch(&g, scratch ? scratch : "/tmp");
   if (status == RGT_OK && !g.stopped && scratch && strcmp(scratch, "/tmp") != 0) rgt__gc_scratch(&g, "/tmp");
   if (status == RGT_OK && !g.stopped) rgt__gc_database(&g, ctx->db_path);
@@ -40,5 +42,7 @@ void rgt__gc_keep_quota(rgt_ctx *ctx, int at_end) {
   ctx->cache_added += rgt__code_cache_added(ctx->cache);
   if (ctx->cache_added <= (at_end ? 0 : ctx->quota_bytes / 16)) return;
   ctx->cache_added = 0;
+  rgt__tunedb *db = NULL;
+  if (rgt__context_own_db(ctx, "removed", &db) != RGT_OK) return;
   rgt__cache_sweep(&g, ctx->cache, ctx->quota_bytes, 1, rgt__cache_pins, ctx, NULL);
 }

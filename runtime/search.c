@@ -101,7 +101,7 @@ static rgt_status run_wave(rgt__search *s, const int *indices, int n, rgt__error
 /* Compiles what has no code yet, and takes those that failed out of the wave. */
 static rgt_status compile_wave(rgt__search *s, int *wave, int *n, rgt__error *err) {
   int n_left = 0;
-  rgt_status status = rgt__search_compile(s, wave, *n, err);
+  rgt_status status = rgt__search_compile(s, wave, *n, 0, err);
   for (int i = 0; i < *n && (status == RGT_OK || status == RGT_EINTERRUPTED); i++) {
     const rgt__candidate *c = &s->setup->all[wave[i]].candidate;
     if (c->outcome != RGT_TRIAL_OK) {
@@ -126,6 +126,10 @@ static rgt_status run_waves(rgt__search *s, rgt__error *err) {
     if (status == RGT_OK && n > 0) status = run_wave(s, wave, n, err);
   }
   rgt__search_pick_close(&pick);
+  if (s->n_done < s->limit - 1 && (status == RGT_OK || status == RGT_EINTERRUPTED) && !rgt__search_stopped(s))
+    rgt__context_log(s->setup->op->ctx, RGT_LOG_WARNING,
+                     "%lld rows: the budget ended the search after %d of %d variants; the same command goes on from there",
+                     (long long)s->bucket, s->n_done, s->limit);
   return status == RGT_EINTERRUPTED && !rgt__search_stopped(s) ? RGT_OK : status;
 }
 

@@ -56,7 +56,9 @@ rgt_status rgt__search_check(rgt__search *s, int i, int exact, rgt_outcome *outc
   int own_exact = c->candidate.op.act == RGT_ACT_NONE || c->candidate.op.act == RGT_ACT_RELU;
   int known = c->bound_checked && (c->exact_checked || (!exact && !own_exact));
   if (c->candidate.outcome == RGT_TRIAL_OK && !known) {
-    if (exact || own_exact) status = make_twin(s, c, &twin, err);
+    status = rgt__search_compile(s, &i, 1, 1, err); /* one that an earlier search measured has no code here yet */
+    if (status == RGT_OK && c->candidate.outcome == RGT_TRIAL_OK && (exact || own_exact))
+      status = make_twin(s, c, &twin, err);
     if (status == RGT_OK && c->candidate.outcome == RGT_TRIAL_OK) status = ask_worker(s, c, twin, err);
   }
   if (status == RGT_OK) *outcome = c->candidate.outcome;

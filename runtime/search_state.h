@@ -43,9 +43,8 @@ void rgt__search_pick_close(rgt__search_pick *p);
 int rgt__search_pick_next(const rgt__search *s, rgt__search_pick *p, int *wave);
 
 /* search_compile.c -- compiles those of the n that have no code yet, in parallel. RGT_EINTERRUPTED: on request, or the
- * deadline.
- */
-rgt_status rgt__search_compile(const rgt__search *s, const int *indices, int n, rgt__error *err);
+ * deadline, unless `late`: what is compiled then is needed however late it is. */
+rgt_status rgt__search_compile(const rgt__search *s, const int *indices, int n, int late, rgt__error *err);
 
 /* search_trials.c -- outcomes as trials: counted, stored at once, taken up again. */
 typedef struct rgt__search_texts { /* what a trial borrows */

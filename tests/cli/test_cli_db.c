@@ -74,6 +74,10 @@ static void what_is_refused(void **unused) {
   expect_refusal(run("db import /nonexistent/t.db"), 3, "/nonexistent/t.db: no such file");
   expect_refusal(run("db export %s --db /nonexistent/t.db", database("x.db")), 3, "--db /nonexistent/t.db: No such file");
   expect_refusal(run("db export /nonexistent/x.db"), 3, "/nonexistent/x.db: cannot be written: No such file");
+  expect_refusal(run("db export %s --db %s", database("e.db"), home), 3, "nothing was exported"); /* e.db stays what it was */
+  expect_refusal(run("db gc --db %s", home), 3, "nothing was removed");
+  expect(run("db merge %s --db %s", database("e.db"), database("again.db")), 0);
+  assert_non_null(strstr(text_out, "trials: 9 new"));
   FILE *file = fopen(database("notes.txt"), "w");
   assert_non_null(file);
   fputs("my notes\n", file);
