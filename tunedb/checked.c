@@ -104,14 +104,7 @@ rgt_status rgt__tunedb_devices(rgt__tunedb *db, const rgt__tunedb_signature *sig
   rgt_status status = rgt__find_accept(db, sig, place, err);
   if (!status) status = rgt__statement_get(db, RGT_SQL_DEVICES, &s, err);
   if (status) return status;
-  rgt__binder b = {.s = s};
-  rgt__bind_text(&b, place->device_class);
-  rgt__bind_text(&b, sig->op_text);
-  rgt__bind_text(&b, sig->form);
-  rgt__bind_text(&b, sig->order);
-  rgt__bind_int(&b, sig->align_bytes);
-  rgt__bind_text(&b, sig->skew);
-  status = rgt__bind_end(db, &b, err);
+  status = rgt__bind_shape(db, s, sig, place, err);
   while (!status && !stopped) {
     status = rgt__statement_step(db, s, &has_row, err);
     if (status || !has_row) break;

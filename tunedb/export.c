@@ -30,15 +30,6 @@ typedef struct work {
   mode_t mode;
 } work;
 
-static char *join(const char *a, const char *b) {
-  size_t n = strlen(a), m = strlen(b) + 1;
-  char *text = rgt__alloc(n + m);
-  if (!text) return NULL;
-  memcpy(text, a, n);
-  memcpy(text + n, b, m);
-  return text;
-}
-
 static mode_t usual_mode(void) {
   mode_t mask = umask(0);
   umask(mask);
@@ -52,7 +43,7 @@ static rgt_status check_journals(const char *path, rgt__error *err) {
   static const char *const ends[] = {"-wal", "-journal"};
   for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
     struct stat st;
-    char *name = join(path, ends[i]);
+    char *name = rgt__strjoin(path, ends[i]);
     if (!name) return rgt__error_nomem(err, strlen(path) + 16);
     int there = stat(name, &st) == 0 && st.st_size > 0;
     rgt__free(name);
@@ -91,7 +82,7 @@ static rgt_status check_target(const rgt__tunedb *db, work *w, rgt__error *err) 
 static rgt_status begin_work(const rgt__tunedb *db, work *w, rgt__error *err) {
   rgt_status status = check_target(db, w, err);
   if (status) return status;
-  char *folder = join(w->real, ".part-XXXXXX");
+  char *folder = rgt__strjoin(w->real, ".part-XXXXXX");
   if (!folder) return rgt__error_nomem(err, strlen(w->real) + 16);
   if (!mkdtemp(folder)) { /* 0700 */
     status = rgt__error_set(err, RGT_EIO, "%s: cannot be written: %s", w->path, strerror(errno));
@@ -99,8 +90,8 @@ static rgt_status begin_work(const rgt__tunedb *db, work *w, rgt__error *err) {
     return status;
   }
   w->folder = folder;
-  w->staging = join(folder, "/staging");
-  w->result = join(folder, "/result");
+  w->staging = rgt__strjoin(folder, "/staging");
+  w->result = rgt__strjoin(folder, "/result");
   return w->staging && w->result ? RGT_OK : rgt__error_nomem(err, strlen(folder) + 16);
 }
 

@@ -92,6 +92,9 @@ void rgt__bind_int(rgt__binder *b, int64_t v);
 void rgt__bind_double(rgt__binder *b, double v);
 void rgt__bind_digest(rgt__binder *b, const rgt__digest *d);                      /* NULL binds NULL */
 rgt_status rgt__bind_end(rgt__tunedb *db, const rgt__binder *b, rgt__error *err); /* did every value go in? */
+/* rgt__bind_shape -- device class, op, form, order, alignment and skew: a signature whatever its bucket. */
+rgt_status rgt__bind_shape(rgt__tunedb *db, sqlite3_stmt *s, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
+                           rgt__error *err);
 /* rgt__bind_scene -- a statement whose values are a signature's and a place's key. */
 rgt_status rgt__bind_scene(rgt__tunedb *db, rgt__sql_name name, const rgt__digest *signature, const rgt__digest *place,
                            sqlite3_stmt **out, rgt__error *err);

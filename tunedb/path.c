@@ -31,15 +31,6 @@ static int open_again(const char *path, int flags) {
   return fd;
 }
 
-static char *join(const char *a, const char *b) {
-  size_t n = strlen(a), m = strlen(b) + 1;
-  char *text = rgt__alloc(n + m);
-  if (!text) return NULL;
-  memcpy(text, a, n);
-  memcpy(text + n, b, m);
-  return text;
-}
-
 static const char *kind_of(mode_t mode) {
   if (S_ISDIR(mode)) return "a folder";
   if (S_ISFIFO(mode)) return "a FIFO";
@@ -65,7 +56,7 @@ rgt_status rgt__path_look(const char *path, int *exists, rgt__error *err) {
   int found = 0, ignored;
   rgt_status status = look_at(path, &found, err);
   for (int i = 0; i < N_JOURNALS && !status; i++) {
-    char *side = join(path, journals[i]);
+    char *side = rgt__strjoin(path, journals[i]);
     if (!side) return rgt__error_nomem(err, strlen(path) + 16);
     status = look_at(side, &ignored, err);
     rgt__free(side);
@@ -91,7 +82,7 @@ int rgt__path_holds_database(const char *path) {
 
 int rgt__path_has_wal(const char *path) {
   struct stat st;
-  char *journal = join(path, "-wal");
+  char *journal = rgt__strjoin(path, "-wal");
   int has = !journal || stat(journal, &st) == 0 || errno != ENOENT;
   rgt__free(journal);
   return has;
@@ -121,7 +112,7 @@ char *rgt__path_folder(const char *path) {
 /* The file is made under another name, closed, and only then linked to its own: see the top. Where there are no hard links,
  * or where the name is a link to nothing yet, it is made in place. */
 static rgt_status create_file(const char *path, rgt__error *err) {
-  char *temp = join(path, ".new-XXXXXX");
+  char *temp = rgt__strjoin(path, ".new-XXXXXX");
   if (!temp) return rgt__error_nomem(err, strlen(path) + 16);
   int code = 0, fd = mkostemp(temp, O_CLOEXEC); /* 0600 */
   if (fd < 0) {
@@ -192,7 +183,7 @@ static char *free_name(const char *path) {
       snprintf(end, sizeof end, ".corrupt-%s", stamp);
     else
       snprintf(end, sizeof end, ".corrupt-%s-%d", stamp, i);
-    char *name = join(path, end);
+    char *name = rgt__strjoin(path, end);
     if (!name || lstat(name, &st) != 0) return name;
     rgt__free(name);
   }
@@ -206,7 +197,7 @@ rgt_status rgt__path_aside(const char *path, char **aside, rgt__error *err) {
   char *name = free_name(path);
   if (!name) return rgt__error_nomem(err, strlen(path) + 96);
   for (int i = 0; i < N_JOURNALS; i++) {
-    char *from = join(path, journals[i]), *to = join(name, journals[i]);
+    char *from = rgt__strjoin(path, journals[i]), *to = rgt__strjoin(name, journals[i]);
     if (from && to && rename(from, to) != 0) unlink(from); /* it must not meet the new file */
     rgt__free(from);
     rgt__free(to);

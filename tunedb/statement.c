@@ -183,6 +183,18 @@ rgt_status rgt__bind_end(rgt__tunedb *db, const rgt__binder *b, rgt__error *err)
   return rgt__error_set(err, RGT_EDB, "%s: a statement's values: %s", db->path, sqlite3_errstr(b->code));
 }
 
+rgt_status rgt__bind_shape(rgt__tunedb *db, sqlite3_stmt *s, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
+                           rgt__error *err) {
+  rgt__binder b = {.s = s};
+  rgt__bind_text(&b, place->device_class);
+  rgt__bind_text(&b, sig->op_text);
+  rgt__bind_text(&b, sig->form);
+  rgt__bind_text(&b, sig->order);
+  rgt__bind_int(&b, sig->align_bytes);
+  rgt__bind_text(&b, sig->skew);
+  return rgt__bind_end(db, &b, err);
+}
+
 rgt_status rgt__bind_scene(rgt__tunedb *db, rgt__sql_name name, const rgt__digest *signature, const rgt__digest *place,
                            sqlite3_stmt **out, rgt__error *err) {
   rgt_status status = rgt__statement_get(db, name, out, err);

@@ -40,6 +40,15 @@ char *rgt__strdup(const char *text) {
   return copy;
 }
 
+char *rgt__strjoin(const char *a, const char *b) {
+  size_t n = strlen(a), m = strlen(b) + 1;
+  char *text = rgt__alloc(n + m);
+  if (!text) return NULL;
+  memcpy(text, a, n);
+  memcpy(text + n, b, m);
+  return text;
+}
+
 void rgt__free(void *p) {
   if (!p) return;
   if (hook) {

@@ -94,7 +94,18 @@ static void failing(void **state) {
   assert_null(rgt__strdup("x"));
   assert_null(rgt__realloc(p, 100));
   assert_string_equal(p, "kept");
+  assert_null(rgt__strjoin("a", "b"));
   rgt__free(p);
+}
+
+static void joins(void **state) {
+  (void)state;
+  static const char *const pairs[][3] = {{"t.db", "-wal", "t.db-wal"}, {"", "b", "b"}, {"a", "", "a"}, {"", "", ""}};
+  for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+    char *text = rgt__strjoin(pairs[i][0], pairs[i][1]);
+    assert_string_equal(text, pairs[i][2]);
+    rgt__free(text);
+  }
 }
 
 static void overflow(void **state) {
@@ -118,8 +129,11 @@ static void plain_zero(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(hooked, unhook), cmocka_unit_test_teardown(zero_bytes, unhook),
-                                     cmocka_unit_test_teardown(failing, unhook), cmocka_unit_test_teardown(overflow, unhook),
-                                     cmocka_unit_test(plain_zero)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(hooked, unhook),
+                                     cmocka_unit_test_teardown(zero_bytes, unhook),
+                                     cmocka_unit_test_teardown(failing, unhook),
+                                     cmocka_unit_test_teardown(overflow, unhook),
+                                     cmocka_unit_test(plain_zero),
+                                     cmocka_unit_test(joins)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
