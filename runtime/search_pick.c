@@ -67,7 +67,7 @@ static int take(rgt__search_pick *p, int i) {
 /* The cheapest, and as many more spread over the rest. */
 static void draw_sample(rgt__search_pick *p, int limit) {
   int half = limit < p->n ? limit / 4 : limit;
-  for (int at = 0; at < p->n && p->n_sample < half; at++)
+  for (int at = 0; at < p->n && p->n_sample < half && p->n_picked < limit; at++)
     if (take(p, p->ranked[at])) p->sample[p->n_sample++] = p->ranked[at];
   for (int k = 0; k < half && limit < p->n && p->n_picked < limit; k++) {
     int at = (int)(((int64_t)2 * k + 1) * p->n / (2 * half));

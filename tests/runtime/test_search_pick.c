@@ -153,6 +153,19 @@ static void what_was_done_before_counts(void **state) {
   end(&h);
 }
 
+/* Two of forty are left, and no sample of ten is drawn for them. */
+static void little_is_left(void **state) {
+  house h;
+  (void)state;
+  begin(&h, "\"b\"");
+  for (int i = 1; i <= ALL / 5 - 3; i++) {
+    h.s.done[i] = 1;
+    h.s.ratio_ppm[i] = landscape(&h, i);
+  }
+  assert_int_equal(play(&h, NULL), 2);
+  end(&h);
+}
+
 static void a_prior_that_fails_is_told(void **state) {
   house h;
   rgt__search_pick p;
@@ -171,6 +184,7 @@ int main(void) {
       cmocka_unit_test(a_small_space_is_tried_whole),
       cmocka_unit_test(an_exhaustive_search_tries_all),
       cmocka_unit_test(what_was_done_before_counts),
+      cmocka_unit_test(little_is_left),
       cmocka_unit_test(a_prior_that_fails_is_told),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
