@@ -41,15 +41,13 @@ rgt_status rgt__tunedb_check_put(rgt__tunedb *db, const rgt__tunedb_checked *c, 
   return status;
 }
 
-rgt_status rgt__tunedb_check_list(rgt__tunedb *db, const rgt__digest *subject, const char *device_class,
-                                  rgt__tunedb_checked_fn fn, void *user, rgt__error *err) {
+static rgt_status read_checked(rgt__tunedb *db, const rgt__digest *subject, const char *device_class, int *n_seen,
+                               rgt__tunedb_checked_fn fn, void *user, rgt__error *err) {
   sqlite3_stmt *s = NULL;
   rgt__digest place;
   int has_row = 0, stopped = 0;
-  rgt_status status = rgt__open_usable(db, err);
-  if (status) return status;
   place_key(device_class, &place);
-  status = rgt__bind_scene(db, RGT_SQL_CHECKED, subject, &place, &s, err);
+  rgt_status status = rgt__bind_scene(db, RGT_SQL_CHECKED, subject, &place, &s, err);
   while (!status && !stopped) {
     status = rgt__statement_step(db, s, &has_row, err);
     if (status || !has_row) break;
@@ -61,23 +59,36 @@ rgt_status rgt__tunedb_check_list(rgt__tunedb *db, const rgt__digest *subject, c
     c.driver = rgt__read_text(&r);
     if (!rgt__keys_outcome_parse(rgt__read_text(&r), &c.outcome)) r.bad = 1;
     status = rgt__read_end(db, &r, "checked", err);
-    if (!status) stopped = fn(user, &c) != 0;
+    if (status) break;
+    ++*n_seen;
+    stopped = fn(user, &c) != 0;
   }
   sqlite3_reset(s);
   return status;
 }
 
-rgt_status rgt__tunedb_conditions(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
-                                  const rgt__tunedb_variant *v, rgt__tunedb_conditions_fn fn, void *user, rgt__error *err) {
+/* Nothing is told twice, here and below: once fn has seen a row, a failure is a failure. */
+rgt_status rgt__tunedb_check_list(rgt__tunedb *db, const rgt__digest *subject, const char *device_class,
+                                  rgt__tunedb_checked_fn fn, void *user, rgt__error *err) {
+  int n_seen = 0;
+  rgt_status status = rgt__open_usable(db, err);
+  if (status) return status;
+  status = read_checked(db, subject, device_class, &n_seen, fn, user, err);
+  for (int tries = 0; status && !n_seen && rgt__open_again(db, tries, err); tries++)
+    status = read_checked(db, subject, device_class, &n_seen, fn, user, err);
+  return status;
+}
+
+static rgt_status read_conditions(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
+                                  const rgt__tunedb_variant *v, int *n_seen, rgt__tunedb_conditions_fn fn, void *user,
+                                  rgt__error *err) {
   sqlite3_stmt *s = NULL;
   rgt__digest signature, place_digest, variant;
   int has_row = 0, stopped = 0;
-  rgt_status status = rgt__find_accept(db, sig, place, err);
-  if (status) return status;
   rgt__keys_signature(sig, &signature);
   rgt__keys_place(place, RGT_CLOCK_MEASURED, &place_digest);
   rgt__tunedb_variant_key(v, &variant);
-  status = rgt__bind_scene(db, RGT_SQL_CONDITIONS, &signature, &place_digest, &s, err);
+  rgt_status status = rgt__bind_scene(db, RGT_SQL_CONDITIONS, &signature, &place_digest, &s, err);
   if (!status) {
     rgt__binder b = {.s = s, .column = 2};
     rgt__bind_digest(&b, &variant);
@@ -91,18 +102,30 @@ rgt_status rgt__tunedb_conditions(rgt__tunedb *db, const rgt__tunedb_signature *
     rgt__digest template_digest;
     rgt__read_digest(&r, &template_digest);
     status = rgt__read_end(db, &r, "trial", err);
-    if (!status) stopped = fn(user, toolchain, driver, &template_digest) != 0;
+    if (status) break;
+    ++*n_seen;
+    stopped = fn(user, toolchain, driver, &template_digest) != 0;
   }
   sqlite3_reset(s);
   return status;
 }
 
-rgt_status rgt__tunedb_devices(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
+rgt_status rgt__tunedb_conditions(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
+                                  const rgt__tunedb_variant *v, rgt__tunedb_conditions_fn fn, void *user, rgt__error *err) {
+  int n_seen = 0;
+  rgt_status status = rgt__find_accept(db, sig, place, err);
+  if (status) return status;
+  status = read_conditions(db, sig, place, v, &n_seen, fn, user, err);
+  for (int tries = 0; status && !n_seen && rgt__open_again(db, tries, err); tries++)
+    status = read_conditions(db, sig, place, v, &n_seen, fn, user, err);
+  return status;
+}
+
+static rgt_status read_devices(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place, int *n_seen,
                                rgt__tunedb_place_fn fn, void *user, rgt__error *err) {
   sqlite3_stmt *s = NULL;
   int has_row = 0, stopped = 0;
-  rgt_status status = rgt__find_accept(db, sig, place, err);
-  if (!status) status = rgt__statement_get(db, RGT_SQL_DEVICES, &s, err);
+  rgt_status status = rgt__statement_get(db, RGT_SQL_DEVICES, &s, err);
   if (status) return status;
   status = rgt__bind_shape(db, s, sig, place, err);
   while (!status && !stopped) {
@@ -113,8 +136,21 @@ rgt_status rgt__tunedb_devices(rgt__tunedb *db, const rgt__tunedb_signature *sig
     other.device_class = rgt__read_text(&r);
     other.policy = rgt__read_text(&r);
     status = rgt__read_end(db, &r, "place", err);
-    if (!status) stopped = fn(user, &other) != 0;
+    if (status) break;
+    ++*n_seen;
+    stopped = fn(user, &other) != 0;
   }
   sqlite3_reset(s);
+  return status;
+}
+
+rgt_status rgt__tunedb_devices(rgt__tunedb *db, const rgt__tunedb_signature *sig, const rgt__tunedb_place *place,
+                               rgt__tunedb_place_fn fn, void *user, rgt__error *err) {
+  int n_seen = 0;
+  rgt_status status = rgt__find_accept(db, sig, place, err);
+  if (status) return status;
+  status = read_devices(db, sig, place, &n_seen, fn, user, err);
+  for (int tries = 0; status && !n_seen && rgt__open_again(db, tries, err); tries++)
+    status = read_devices(db, sig, place, &n_seen, fn, user, err);
   return status;
 }
