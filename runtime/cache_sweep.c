@@ -186,9 +186,10 @@ static void remove_halves(sweep *s) {
 }
 
 /* Of the map: what leads to code that is not there any more. */
-static void sweep_map(sweep *s) {
+static rgt_status sweep_map(sweep *s) {
   s->n = 0;
   read_kind(s, "map");
+  if (s->failed) return RGT_ENOMEM;
   for (int i = 0; i < s->n && !s->gc->stopped; i++) {
     const entry *e = &s->all[i];
     char hex[RGT_DIGEST_HEX_MAX], path[PATH_SIZE], code[PATH_SIZE];
@@ -203,6 +204,7 @@ static void sweep_map(sweep *s) {
       unlink(path);
     rgt__buffer_free(&text);
   }
+  return RGT_OK;
 }
 
 rgt_status rgt__cache_sweep(rgt__gc *g, const rgt__code_cache *cache, int64_t quota_bytes, int only_quota,
@@ -223,7 +225,7 @@ rgt_status rgt__cache_sweep(rgt__gc *g, const rgt__code_cache *cache, int64_t qu
     if (status == RGT_OK && s.n) qsort(s.all, (size_t)s.n, sizeof *s.all, by_use);
     if (status == RGT_OK && !only_quota) remove_halves(&s);
     if (status == RGT_OK) keep_quota(&s, quota_bytes, &pinned);
-    if (status == RGT_OK && !only_quota) sweep_map(&s);
+    if (status == RGT_OK && !only_quota) status = sweep_map(&s);
     if (status == RGT_ENOMEM) rgt__error_nomem(err, 0);
   }
   rgt__free(pinned.keys);

@@ -43,6 +43,8 @@ void rgt__gc_keep_quota(rgt_ctx *ctx, int at_end) {
   if (ctx->cache_added <= (at_end ? 0 : ctx->quota_bytes / 16)) return;
   ctx->cache_added = 0;
   rgt__tunedb *db = NULL;
-  if (rgt__context_own_db(ctx, "removed", &db) != RGT_OK) return;
-  rgt__cache_sweep(&g, ctx->cache, ctx->quota_bytes, 1, rgt__cache_pins, ctx, NULL);
+  rgt__error kept = ctx->error; /* what the call that ends now has to say */
+  if (rgt__context_own_db(ctx, "removed", &db) == RGT_OK)
+    rgt__cache_sweep(&g, ctx->cache, ctx->quota_bytes, 1, rgt__cache_pins, ctx, NULL);
+  ctx->error = kept;
 }

@@ -168,8 +168,10 @@ static rgt_status drop_answered(rgt_op *op, int64_t *rows, int *n) {
   for (int i = 0; i < *n && status == RGT_OK; i++) {
     status = rgt__prepare_choose(op, rows[i], NULL, c);
     int foreign = c->from == RGT_FROM_SITE_DB || c->from == RGT_FROM_SHIPPED_DB || c->from == RGT_FROM_PIN;
-    if (status == RGT_OK) status = rgt__fresh_outdated(op, c, outdated);
-    if (status == RGT_OK && !(foreign && c->match == RGT_MATCH_EXACT && !outdated[0])) rows[kept++] = rows[i];
+    int answered = foreign && c->match == RGT_MATCH_EXACT;
+    outdated[0] = '\0';
+    if (status == RGT_OK && answered) status = rgt__fresh_outdated(op, c, outdated);
+    if (status == RGT_OK && (!answered || outdated[0])) rows[kept++] = rows[i];
   }
   rgt__free(c);
   if (status == RGT_OK) *n = kept;

@@ -78,6 +78,7 @@ rgt_status rgt__prepare_find_elsewhere(rgt_op *op, int64_t rows, int other_devic
   rgt_ctx *ctx = op->ctx;
   rgt__op_key key;
   rgt_status status = rgt__prepare_key(op, 1, rgt__prepare_here, &key);
+  if (status != RGT_OK) return status;
   places *list = rgt__alloc_zero(1, sizeof *list);
   if (!list) return rgt__error_nomem(&ctx->error, sizeof *list);
   list->n_threads = ctx->device->info.n_threads;

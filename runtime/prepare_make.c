@@ -81,10 +81,11 @@ static rgt_status open_place(rgt__make_place *at, rgt__error *err) {
     if (status != RGT_OK) at->device = NULL;
     if (status == RGT_OK && at->device != own) at->device->stop = at->stop;
   }
-  if (status == RGT_OK && !at->toolchain[0])
+  if (status == RGT_OK && !at->toolchain[0]) {
     status = at->device->ops->toolchain(at->device, at->toolchain, sizeof at->toolchain, err);
+    if (status == RGT_OK) rgt__fresh_remember(at->ctx->cache, at->device, at->toolchain);
+  }
   if (status != RGT_OK) at->toolchain[0] = 0;
-  if (status == RGT_OK) rgt__fresh_remember(at->ctx->cache, at->device, at->toolchain);
   return status;
 }
 

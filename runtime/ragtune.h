@@ -674,11 +674,15 @@ typedef struct rgt_gc_total {
  * entries, temporary files and folders, locks, half bundles beside the context's bundle. Damaged databases that were moved
  * aside go after 30 days, their empty journals at once. What stays whatever the quota: code of every winner and runner-up in
  * the database, of pinned variants, code that this process has loaded, and what somebody compiles just now. The quota is kept
- * without this call too, when a search or a context that compiled something ends. dry_run   non-zero: nothing is removed; fn is
- * told what would be fn        may be NULL; non-zero stops, and the item it was told of stays total     may be NULL;
- * struct_size is set by the caller Returns RGT_OK, RGT_EINVAL (struct_size), RGT_EDB (the database cannot be used, so nobody knows
- * whose code to keep: nothing is removed), RGT_EINTERRUPTED (fn), RGT_ENOMEM. What cannot be removed stays, and is no failure. Threads: that of ctx. */
+ * without this call too, when a search or a context that compiled something ends.
+ * dry_run   non-zero: nothing is removed; fn is told what would be
+ * fn        may be NULL; non-zero stops, and the item it was told of stays
+ * total     may be NULL; struct_size is set by the caller
+ * Returns RGT_OK, RGT_EINVAL (struct_size), RGT_EDB (the database cannot be used, so nobody knows whose code to keep: nothing is
+ * removed), RGT_EINTERRUPTED (fn), RGT_ENOMEM. What cannot be removed stays, and is no failure.
+ * Threads: that of ctx. */
 RGT_API rgt_status rgt_cache_gc(rgt_ctx *ctx, int dry_run, rgt_gc_fn fn, void *user, rgt_gc_total *total);
+
 /* rgt_db_pin -- `variant` for calls of `rows` rows (their bucket) of this op: whatever was measured, on this device class, with
  * any number of threads. An op handle without a skew pins for all of them. The variant is verified before its first use like
  * any other, and only where the handle admits it; if it proves wrong, what was measured answers.

@@ -233,7 +233,7 @@ static void close_tuning(rgt__tuning *t) {
   rgt__worker_farm_close(t->maker.farm);
   rgt__free(t->all);
   rgt__space_free(&t->space);
-  rgt__free(t->space_params);
+  rgt__free(t->notes);
   rgt__tunedb_close(t->scratch);
 }
 

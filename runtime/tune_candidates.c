@@ -14,8 +14,11 @@ int rgt__tune_admits(const rgt_op *op, const rgt__numeric *n) {
   return rgt__numeric_admits(n, op->desc.dtype, op->options.max_error);
 }
 
-static void name_space(rgt__tuning *t) {
-  for (int i = 0; i < t->space.n; i++) rgt__variant_params_format(&t->space.variants[i], t->space_params[i]);
+static void note_space(rgt__tuning *t) {
+  for (int i = 0; i < t->space.n; i++) {
+    t->notes[i].admits = 0;
+    rgt__variant_params_format(&t->space.variants[i], t->notes[i].params);
+  }
 }
 
 rgt_status rgt__tune_enumerate(rgt__tuning *t) {
@@ -35,12 +38,12 @@ rgt_status rgt__tune_enumerate(rgt__tuning *t) {
   if (status == RGT_OK) rgt__context_tell_faults(ctx);
   if (status == RGT_OK) t->n_banned = rgt__wishes_drop_banned(t->op, &t->space, "not tried"); /* nor missed */
   if (status == RGT_OK) {
-    t->space_params = rgt__alloc_zero((size_t)t->space.n + 1, sizeof *t->space_params);
-    if (!t->space_params) {
+    t->notes = rgt__alloc_zero((size_t)t->space.n + 1, sizeof *t->notes);
+    if (!t->notes) {
       rgt__space_free(&t->space);
-      return rgt__error_nomem(err, (size_t)t->space.n * sizeof *t->space_params);
+      return rgt__error_nomem(err, (size_t)t->space.n * sizeof *t->notes);
     }
-    name_space(t);
+    note_space(t);
   }
   if (status == RGT_OK && t->o.space && t->space.n == 0)
     status = rgt__error_set(err, RGT_EINFEASIBLE, "%s leaves no variant for this op on device %s", t->o.space,
@@ -100,7 +103,7 @@ static rgt_status render_all(rgt__tuning *t) {
     t->all = NULL;
     t->n = 0;
     rgt__space_drop(&t->space, broken);
-    name_space(t);
+    note_space(t);
     if (t->space.n == 0) return status;
   }
 }

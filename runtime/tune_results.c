@@ -11,7 +11,7 @@
 static int find_in_space(const rgt__tuning *t, const char *family, int revision, const char *params) {
   for (int i = 0; i < t->space.n; i++) {
     const rgt__family *f = t->space.variants[i].family;
-    if (strcmp(t->space_params[i], params) == 0 && strcmp(f->name, family) == 0 && f->revision == revision) return i;
+    if (strcmp(t->notes[i].params, params) == 0 && strcmp(f->name, family) == 0 && f->revision == revision) return i;
   }
   return -1;
 }
@@ -95,15 +95,15 @@ static rgt_status enough_tried(stored *s, int *enough) {
   rgt__tuning *t = s->t;
   int n_admitted = 0, n_tried = 0;
   for (int i = 0; i < t->space.n; i++) {
-    rgt__numeric numeric;
-    int admitted = s->tried[i] != 0;
-    n_tried += admitted;
-    if (!admitted) {
+    rgt__space_note *note = &t->notes[i];
+    if (!s->tried[i] && !note->admits) { /* the same for every bucket */
+      rgt__numeric numeric;
       rgt_status status = rgt__variant_numeric(t->families, &t->space.variants[i], &t->op->desc, &numeric, &t->ctx->error);
       if (status != RGT_OK) return status;
-      admitted = rgt__tune_admits(t->op, &numeric);
+      note->admits = rgt__tune_admits(t->op, &numeric) ? 2 : 1;
     }
-    n_admitted += admitted;
+    n_tried += s->tried[i] != 0;
+    n_admitted += s->tried[i] != 0 || note->admits == 2;
   }
   *enough = n_tried >= rgt__search_limit(&t->o, n_admitted);
   return RGT_OK;

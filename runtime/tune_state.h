@@ -4,7 +4,10 @@
 
 #include "runtime/search.h"
 
-typedef char rgt__variant_params[RGT_VARIANT_TEXT_MAX];
+typedef struct rgt__space_note { /* what is known of a variant of the space */
+  char params[RGT_VARIANT_TEXT_MAX];
+  unsigned char admits; /* by the handle: 0 nobody asked yet, 1 no, 2 yes */
+} rgt__space_note;
 
 typedef struct rgt__tuning {
   rgt_op *op;
@@ -24,7 +27,7 @@ typedef struct rgt__tuning {
   int n_banned;  /* left out of the space */
   int validates; /* results are stored, and are timed again: tune_validate.c */
   rgt__space space;
-  rgt__variant_params *space_params;         /* [space.n] the text of each one's params; owned */
+  rgt__space_note *notes;                    /* [space.n], owned */
   rgt__finalists finalists[RGT_BUCKETS_MAX]; /* of each result, for the rematches */
   rgt__op_key *claimed;                      /* [n_claimed] what this call has leases on, owned */
   int n_claimed;
@@ -38,8 +41,8 @@ void rgt__tune_report(void *tuning, rgt_phase phase, int64_t bucket, int64_t don
 rgt_status rgt__tune_look_up_all(rgt__tuning *t, int *hits, int *n_hits);
 int64_t rgt__tune_problem_rows(const rgt__tuning *t, int i); /* of result i: its bucket, or the length of the given index */
 
-/* tune_validate.c -- where everything asked for is a hit: those that are outdated are hits no more, and the space is what of it is
- * timed again. */
+/* tune_validate.c -- where everything asked for is a hit: those that are outdated are hits no more, and the space is what of it
+ * is timed again. */
 rgt_status rgt__tune_validate(rgt__tuning *t, int *hits, int *n_hits);
 
 /* tune_candidates.c -- the space rendered and compiled, and a worker to run it. */

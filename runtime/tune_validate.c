@@ -15,8 +15,8 @@ static int names(const rgt__tunedb_standing *s, const rgt__variant *v, const cha
 /* Marks what of the space is timed again for this winner. */
 static void mark(const rgt__tuning *t, const rgt__tunedb_winner *w, unsigned char *wanted) {
   for (int i = 0; i < t->space.n; i++)
-    wanted[i] |= names(&w->winner, &t->space.variants[i], t->space_params[i]) ||
-                 (w->has_runner_up && names(&w->runner_up, &t->space.variants[i], t->space_params[i]));
+    wanted[i] |= names(&w->winner, &t->space.variants[i], t->notes[i].params) ||
+                 (w->has_runner_up && names(&w->runner_up, &t->space.variants[i], t->notes[i].params));
 }
 
 static rgt_status look(rgt__tuning *t, int i, rgt__choice *c, unsigned char *wanted, int *hit) {
@@ -41,7 +41,7 @@ static void narrow(rgt__tuning *t, const unsigned char *wanted) {
   for (int i = 0; i < t->space.n; i++) {
     if (!wanted[i]) continue;
     t->space.variants[kept] = t->space.variants[i];
-    memmove(t->space_params[kept++], t->space_params[i], sizeof *t->space_params);
+    t->notes[kept++] = t->notes[i];
   }
   t->space.n = kept;
 }

@@ -23,7 +23,7 @@ typedef struct loading {
   rgt_op *op;
   struct rgt__wishes *w;
   int layer;
-  int knows_toolchain;
+  int asked_toolchain, knows_toolchain; /* asked for only where a verdict hangs on it */
   rgt__digest toolchain;
   int failed; /* out of memory */
 } loading;
@@ -80,6 +80,10 @@ static int take_checked(void *user, const rgt__tunedb_checked *c) {
   rgt__digest then;
   if (c->outcome == RGT_TRIAL_OK || c->outcome == RGT_TRIAL_TIMED_OUT) return 0;
   if (c->outcome != RGT_TRIAL_WRONG && c->outcome != RGT_TRIAL_CRASHED) {
+    if (!l->asked_toolchain) {
+      l->asked_toolchain = 1;
+      l->knows_toolchain = rgt__fresh_toolchain(l->ctx, &l->toolchain);
+    }
     rgt__fresh_digest(c->toolchain, &then);
     if (!l->knows_toolchain || !rgt__digest_equal(&then, &l->toolchain) || strcmp(c->driver, l->ctx->device->info.driver) != 0)
       return 0;
@@ -112,7 +116,6 @@ static rgt_status load_verdicts(loading *l) {
   rgt__digest subject;
   if (rgt__tunedb_is_read_only(db)) return RGT_OK;
   rgt__wishes_subject(l->op, &subject);
-  l->knows_toolchain = rgt__fresh_toolchain(ctx, &l->toolchain);
   rgt_status status = rgt__tunedb_check_list(db, &subject, ctx->device->info.class_text, take_checked, l, &ctx->error);
   return l->failed ? rgt__error_nomem(&ctx->error, 0) : status;
 }
