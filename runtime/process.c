@@ -68,16 +68,34 @@ static rgt_status over(const rgt__process_limits *limits, int64_t deadline_ms) {
   return !limits->same_group && now_ms() >= deadline_ms ? RGT_ETIMEOUT : RGT_OK;
 }
 
+enum { RUNS, ENDED, LOST };
+
+/* Of a child that ended nobody has waited for yet, and its number is still its own; of one that is lost the host has. */
+static int state_of(pid_t child) {
+  siginfo_t info = {0};
+  int failed;
+  do failed = waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT);
+  while (failed && errno == EINTR);
+  return failed ? LOST : info.si_pid == child ? ENDED : RUNS;
+}
+
 /* Reads until the pipe closes, or it is over. What passes OUTPUT_MAX is read and dropped, so that the child can go on writing.
- */
-static rgt_status drain(int fd, const rgt__process_limits *limits, int64_t deadline_ms, rgt__buffer *output) {
+ * The pipe need not close at the child's end: a process that the host forked while it was made has it too, and lives on. So
+ * once the child has ended and nothing more comes, that is all; what it left behind in its group ends with it. */
+static rgt_status drain(int fd, pid_t child, const rgt__process_limits *limits, int64_t deadline_ms, rgt__buffer *output) {
   char chunk[4096];
+  int state = RUNS;
   for (;;) {
     rgt_status status = over(limits, deadline_ms);
     if (status != RGT_OK) return status;
     struct pollfd p = {.fd = fd, .events = POLLIN};
-    int ready = poll(&p, 1, LOOK_MS);
+    int ready = poll(&p, 1, state == RUNS ? LOOK_MS : 0);
     if (ready < 0 && errno != EINTR) return RGT_OK;
+    if (ready == 0 && state != RUNS) {
+      if (state == ENDED && !limits->same_group) kill(-child, SIGKILL);
+      return RGT_OK;
+    }
+    if (ready == 0) state = state_of(child); /* what it wrote before is looked for once more */
     if (ready <= 0) continue;
     ssize_t n = read(fd, chunk, sizeof chunk);
     if (n < 0 && errno == EINTR) continue;
@@ -123,7 +141,7 @@ rgt_status rgt__process_run(char *const argv[], const rgt__process_limits *limit
   close(fd[1]);
   if (status == RGT_OK) {
     int64_t deadline_ms = now_ms() + limits->ms;
-    status = drain(fd[0], limits, deadline_ms, output);
+    status = drain(fd[0], child, limits, deadline_ms, output);
     if (status == RGT_OK) status = reap(child, limits, deadline_ms, &code);
     if (status != RGT_OK) end_it(child, limits);
     if (status == RGT_ETIMEOUT) rgt__error_set(err, status, "%s: still running after %d ms, ended", argv[0], limits->ms);

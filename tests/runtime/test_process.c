@@ -102,6 +102,20 @@ static void test_limit(void **state) {
   assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left unwaited for */
 }
 
+/* Somebody else may have the pipe too, and outlive the program: nobody waits for that. */
+static void test_pipe_that_stays_open(void **state) {
+  (void)state;
+  result r;
+  int left = 0;
+  run(&r, "sleep 600 & echo $!; exit 3", 20000);
+  assert_int_equal(r.status, RGT_OK);
+  assert_int_equal(r.code, 3);
+  assert_int_equal(sscanf(r.output.data, "%d", &left), 1);
+  for (int i = 0; i < 200 && is_running(left); i++) nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+  assert_false(is_running(left)); /* of its own group */
+  rgt__buffer_free(&r.output);
+}
+
 /* A program may close its output and go on: the limit still holds, and so does the exit status. */
 static void test_closed_output(void **state) {
   (void)state;
@@ -188,10 +202,12 @@ static void test_no_memory(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_ends),         cmocka_unit_test(test_output_is_added), cmocka_unit_test(test_much_output),
-      cmocka_unit_test(test_cannot_start), cmocka_unit_test(test_limit),           cmocka_unit_test(test_closed_output),
-      cmocka_unit_test(test_signals),      cmocka_unit_test(test_lost_status),     cmocka_unit_test(test_no_memory),
-      cmocka_unit_test(test_stop),         cmocka_unit_test(test_memory),          cmocka_unit_test(test_signal_names)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_ends),          cmocka_unit_test(test_output_is_added),
+                                     cmocka_unit_test(test_much_output),   cmocka_unit_test(test_cannot_start),
+                                     cmocka_unit_test(test_limit),         cmocka_unit_test(test_pipe_that_stays_open),
+                                     cmocka_unit_test(test_closed_output), cmocka_unit_test(test_signals),
+                                     cmocka_unit_test(test_lost_status),   cmocka_unit_test(test_no_memory),
+                                     cmocka_unit_test(test_stop),          cmocka_unit_test(test_memory),
+                                     cmocka_unit_test(test_signal_names)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
