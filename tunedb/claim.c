@@ -71,7 +71,7 @@ typedef struct claim {
 } claim;
 
 static int is_live(const claim *c, int64_t now) {
-  if (c->expires_utc_s < now || c->expires_utc_s > now + 2 * RGT_TUNEDB_LEASE_MAX_S) return 0;
+  if (c->expires_utc_s <= now || c->expires_utc_s > now + 2 * RGT_TUNEDB_LEASE_MAX_S) return 0;
   if (!c->same_boot || c->pid <= 0 || c->pid > INT32_MAX) return !c->same_boot;
   if ((pid_t)c->pid == getpid()) return works(&c->holder);
   return kill((pid_t)c->pid, 0) == 0 || errno != ESRCH;

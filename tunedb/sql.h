@@ -84,7 +84,7 @@
   X(RGT_SQL_PUT_CLAIM,                                                                                                         \
     "INSERT INTO claim VALUES (?,?,?,?,?,?) ON CONFLICT (signature, place) DO UPDATE SET holder = excluded.holder, pid = "     \
     "excluded.pid, host_boot = excluded.host_boot, expires_utc_s = excluded.expires_utc_s")                                    \
-  X(RGT_SQL_DROP_CLAIMS, "DELETE FROM claim WHERE holder = ? OR expires_utc_s < ?")                                            \
+  X(RGT_SQL_DROP_CLAIMS, "DELETE FROM claim WHERE holder = ? OR expires_utc_s <= ?")                                            \
   X(RGT_SQL_DROP_STANDINGS, "DELETE FROM standing")                                                                            \
   X(RGT_SQL_DROP_WINNERS, "DELETE FROM winner")                                                                                \
   X(RGT_SQL_CONDITIONS,                                                                                                        \
