@@ -155,8 +155,12 @@ rgt_status rgt__op_key_make(const rgt_op *op, int64_t bucket, rgt_skew skew, rgt
   return RGT_OK;
 }
 
+void rgt__context_variant_join(const char *family, const char *params, char text[RGT_VARIANT_TEXT_MAX]) {
+  snprintf(text, RGT_VARIANT_TEXT_MAX, "%.63s%s%.180s", family, params[0] ? ":" : "", params);
+}
+
 void rgt__context_variant_text(const rgt__tunedb_standing *s, char text[RGT_VARIANT_TEXT_MAX]) {
-  snprintf(text, RGT_VARIANT_TEXT_MAX, "%.63s%s%.180s", s->family, s->params[0] ? ":" : "", s->params);
+  rgt__context_variant_join(s->family, s->params, text);
 }
 
 /* A stored variant is of use only where its family, that very revision, and its params are here, and nothing bars it. */
@@ -167,7 +171,7 @@ static int known_here(void *user, const char *family, int revision, const char *
   rgt__variant v;
   char text[RGT_VARIANT_TEXT_MAX];
   if (rgt__context_families(ctx, &families) != RGT_OK) return 0;
-  snprintf(text, sizeof text, "%.63s%s%.180s", family, params[0] ? ":" : "", params);
+  rgt__context_variant_join(family, params, text);
   return rgt__variant_parse(families, ctx->device->ops->kind, text, &v, NULL) == RGT_OK && v.family->revision == revision &&
          !rgt__wishes_bar(op, &v);
 }

@@ -150,7 +150,8 @@ typedef struct rgt__op_key {
 } rgt__op_key;
 rgt_status rgt__op_key_make(const rgt_op *op, int64_t bucket, rgt_skew skew, rgt_policy policy, rgt__op_key *out,
                             rgt__error *err);
-/* the variant text of a stored standing: "family:params" */
+/* "family:params" of what a database holds; a stored standing's */
+void rgt__context_variant_join(const char *family, const char *params, char text[RGT_VARIANT_TEXT_MAX]);
 void rgt__context_variant_text(const rgt__tunedb_standing *s, char text[RGT_VARIANT_TEXT_MAX]);
 /* what of the handle reaches source */
 rgt__render_facts rgt__op_facts(const rgt_op *op);

@@ -1,5 +1,4 @@
 /* db_wish.c -- rgt_db_pin, rgt_db_ban and what goes with them: a person's wishes, checked before they are stored. */
-#include <stdio.h>
 #include <string.h>
 
 #include "runtime/base/alloc.h"
@@ -149,7 +148,7 @@ typedef struct listing {
 static int list_one(void *user, const rgt__tunedb_wish *w) {
   listing *l = user;
   char variant[RGT_VARIANT_TEXT_MAX];
-  snprintf(variant, sizeof variant, "%.63s%s%.180s", w->variant.family, w->variant.params[0] ? ":" : "", w->variant.params);
+  rgt__context_variant_join(w->variant.family, w->variant.params, variant);
   rgt_db_wish wish = {w->signature.text ? w->signature.text : "", w->device_class, variant, w->reason, w->made_utc_s};
   return l->stopped = l->fn(l->user, &wish);
 }

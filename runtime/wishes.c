@@ -66,8 +66,7 @@ static int take_pin(void *user, const rgt__tunedb_wish *wish) {
   rgt__pin *p = grown(w->pins, w->n_pins, &w->pins_capacity, sizeof *p);
   l->failed = !p;
   if (!p) return 1;
-  snprintf(pin.variant, sizeof pin.variant, "%.63s%s%.180s", wish->variant.family, wish->variant.params[0] ? ":" : "",
-           wish->variant.params);
+  rgt__context_variant_join(wish->variant.family, wish->variant.params, pin.variant);
   w->pins = p;
   w->pins[w->n_pins++] = pin;
   return 0;
