@@ -72,8 +72,7 @@ rgt_status rgt__context_own_db(rgt_ctx *ctx, const char *what, rgt__tunedb **out
   rgt__error why = {"the tuned database could not be used"};
   rgt_status status = ctx->db ? RGT_OK : open_file(ctx, &why);
   if (status == RGT_ENOMEM) return rgt__error_nomem(&ctx->error, 0);
-  if (status != RGT_OK || ctx->db_fell_back)
-    return rgt__error_set(&ctx->error, RGT_EDB, "%s; nothing was %s", why.text, what);
+  if (status != RGT_OK || ctx->db_fell_back) return rgt__error_set(&ctx->error, RGT_EDB, "%s; nothing was %s", why.text, what);
   *out = ctx->db;
   return RGT_OK;
 }
@@ -124,6 +123,11 @@ static void fill_class(const rgt_op_desc *d, rgt__op_key *out) {
   snprintf(out->op_class, sizeof out->op_class, "%s:%s:%s:%s:%s:%s", d->kind == RGT_MLP ? "mlp" : "linear",
            rgt__op_dtype_word(d->dtype), rgt__op_act_word(d->act), bias[d->bias & 3], rgt__op_layout_word(d->layout),
            rgt__op_index_word(d->index_type));
+}
+
+rgt_status rgt__op_rows_check(rgt_op *op, const char *name, int64_t rows) {
+  if (rows >= 1 && rows <= RGT_COUNT_MAX) return RGT_OK;
+  return rgt__error_set(&op->ctx->error, RGT_EINVAL, "%s is %lld; it can be 1 to 2147483647", name, (long long)rows);
 }
 
 rgt_status rgt__op_key_make(const rgt_op *op, int64_t bucket, rgt_skew skew, rgt_policy policy, rgt__op_key *out,

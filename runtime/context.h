@@ -148,6 +148,8 @@ typedef struct rgt__op_key {
   rgt__tunedb_signature signature;
   rgt__tunedb_place place;
 } rgt__op_key;
+/* rgt__op_rows_check -- can an op have so many rows, 1 to RGT_COUNT_MAX? RGT_EINVAL, by the parameter's name. */
+rgt_status rgt__op_rows_check(rgt_op *op, const char *name, int64_t rows);
 rgt_status rgt__op_key_make(const rgt_op *op, int64_t bucket, rgt_skew skew, rgt_policy policy, rgt__op_key *out,
                             rgt__error *err);
 /* "family:params" of what a database holds; a stored standing's */

@@ -35,9 +35,9 @@ static rgt__tunedb_wish make_wish(const rgt_ctx *ctx, const rgt__variant *v, cha
 /* A handle without a skew pins for every one of them: the signature says so, and no trial ever has it. */
 static rgt_status make_key(rgt_op *op, int64_t rows, rgt__op_key *key) {
   rgt__error *err = &op->ctx->error;
-  if (rows < 1 || rows > RGT_COUNT_MAX)
-    return rgt__error_set(err, RGT_EINVAL, "rows is %lld; it can be 1 to 2147483647", (long long)rows);
-  rgt_status status = rgt__op_key_make(op, rgt__number_bucket(rows), op->options.skew, RGT_POLICY_WARM, key, err);
+  rgt_status status = rgt__op_rows_check(op, "rows", rows);
+  if (status != RGT_OK) return status;
+  status = rgt__op_key_make(op, rgt__number_bucket(rows), op->options.skew, RGT_POLICY_WARM, key, err);
   rgt__signature s = {.op = op->desc,
                       .bucket = rgt__number_bucket(rows),
                       .skew = op->options.skew,

@@ -197,11 +197,6 @@ static rgt_status tune_misses(rgt_op *op, int64_t max_rows) {
   return status;
 }
 
-static rgt_status check_max_rows(rgt_op *op, int64_t max_rows) {
-  if (max_rows >= 1 && max_rows <= RGT_COUNT_MAX) return RGT_OK;
-  return rgt__error_set(&op->ctx->error, RGT_EINVAL, "max_rows is %lld; it can be 1 to 2147483647", (long long)max_rows);
-}
-
 /* ---- from preferences to calls that are answered ---- */
 
 static rgt_status make_memory(const preparing *p) {
@@ -282,7 +277,7 @@ static rgt_status finish(preparing *p, rgt_status status) {
 
 rgt_status rgt_op_prepare(rgt_op *op, int64_t max_rows, unsigned flags) {
   rgt_ctx *ctx = op->ctx;
-  rgt_status status = check_max_rows(op, max_rows);
+  rgt_status status = rgt__op_rows_check(op, "max_rows", max_rows);
   if (status != RGT_OK) return status;
   if (flags & ~(unsigned)(RGT_PREPARE_EXACT | RGT_PREPARE_WAIT))
     return rgt__error_set(&ctx->error, RGT_EINVAL,
@@ -316,7 +311,7 @@ static rgt_status prefer_variant(preparing *p, const char *variant) {
 
 rgt_status rgt_op_prepare_variant(rgt_op *op, const char *variant, int64_t max_rows) {
   preparing p = {.op = op, .max_rows = max_rows, .waits = 1, .named = 1};
-  rgt_status status = variant ? check_max_rows(op, max_rows) : rgt__error_null(&op->ctx->error, "variant");
+  rgt_status status = variant ? rgt__op_rows_check(op, "max_rows", max_rows) : rgt__error_null(&op->ctx->error, "variant");
   if (status != RGT_OK) return status;
   if (strcmp(variant, "builtin") == 0) {
     if (!rgt__prepare_has_builtin(op))

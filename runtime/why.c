@@ -218,14 +218,14 @@ rgt_status rgt_why(rgt_op *op, int64_t rows, rgt_why_info *info) {
   if (info->struct_size != sizeof *info)
     return rgt__error_set(&ctx->error, RGT_EINVAL, "rgt_why_info.struct_size is %zu; this library's is %zu", info->struct_size,
                           sizeof *info);
-  if (rows < 1 || rows > RGT_COUNT_MAX)
-    return rgt__error_set(&ctx->error, RGT_EINVAL, "rows is %lld; it can be 1 to 2147483647", (long long)rows);
+  rgt_status status = rgt__op_rows_check(op, "rows", rows);
+  if (status != RGT_OK) return status;
   rgt__choice *choice = rgt__alloc_zero(1, sizeof *choice);
   if (!choice) return rgt__error_nomem(&ctx->error, sizeof *choice);
   rgt_why_info out;
   memset(&out, 0, sizeof out);
   out.struct_size = sizeof out;
-  rgt_status status = rgt__wishes_load(op);
+  status = rgt__wishes_load(op);
   if (status == RGT_OK && one_class) status = rgt__prepare_class(op, class_name, sizeof class_name);
   if (status == RGT_OK) status = rgt__prepare_choose(op, rows, one_class ? class_name : NULL, choice);
   if (status == RGT_OK) status = fill(op, rows, choice, &out);
