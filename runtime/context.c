@@ -180,6 +180,25 @@ static int known_here(void *user, const char *family, int revision, const char *
          !rgt__wishes_bar(op, &v);
 }
 
+rgt__tunedb_trial rgt__context_trial_of(const rgt__candidate *c, const char *params) {
+  const rgt__family *family = c->variant.family;
+  const rgt__numeric *n = &c->numeric;
+  return (rgt__tunedb_trial){.family = family->name,
+                             .revision = family->revision,
+                             .rank = family->rank,
+                             .params = params,
+                             .template_digest = family->template_digest,
+                             .code = c->code,
+                             .outcome = c->outcome,
+                             .reason = c->reason,
+                             .p1 = n->p1,
+                             .p2 = n->p2,
+                             .u_h = n->u_h,
+                             .alpha = n->alpha,
+                             .beta = n->beta,
+                             .numeric_class = n->class_name};
+}
+
 rgt__render_facts rgt__op_facts(const rgt_op *op) {
   return (rgt__render_facts){
       .form = op->options.weight_form, .align_bytes = op->options.align_bytes, .order = op->options.order};

@@ -155,6 +155,8 @@ rgt_status rgt__op_key_make(const rgt_op *op, int64_t bucket, rgt_skew skew, rgt
 /* "family:params" of what a database holds; a stored standing's */
 void rgt__context_variant_join(const char *family, const char *params, char text[RGT_VARIANT_TEXT_MAX]);
 void rgt__context_variant_text(const rgt__tunedb_standing *s, char text[RGT_VARIANT_TEXT_MAX]);
+/* what is stored of a candidate that was not timed; params are those of its variant, its texts are borrowed */
+rgt__tunedb_trial rgt__context_trial_of(const rgt__candidate *c, const char *params);
 /* what of the handle reaches source */
 rgt__render_facts rgt__op_facts(const rgt_op *op);
 /* admission of the handle as the database wants it; bans and the like as rgt__wishes_load found them */

@@ -61,27 +61,16 @@ static void put_checked(rgt__tunedb *db, const rgt__make_place *at, const rgt__r
 
 /* Without a code key: whatever compiler made it elsewhere, it is not to be trusted. */
 static void put_trials(rgt__tunedb *db, const rgt__make_place *at, const rgt__ready *r, const uint32_t *buckets,
-                       const rgt__tunedb_variant *v, rgt_outcome outcome, const char *reason) {
-  const rgt__family *f = r->candidate->variant.family;
-  const rgt__numeric *n = &r->candidate->numeric;
+                       const char *params, rgt_outcome outcome, const char *reason) {
   rgt__tunedb_run run = {.toolchain = at->toolchain,
                          .driver = at->ctx->device->info.driver,
                          .conditions = "checked before its first use",
                          .version = RGT_VERSION,
                          .started_utc_s = (int64_t)time(NULL)};
-  rgt__tunedb_trial t = {.family = v->family,
-                         .revision = v->revision,
-                         .rank = f->rank,
-                         .params = v->params,
-                         .template_digest = f->template_digest,
-                         .outcome = outcome,
-                         .reason = reason,
-                         .p1 = n->p1,
-                         .p2 = n->p2,
-                         .u_h = n->u_h,
-                         .alpha = n->alpha,
-                         .beta = n->beta,
-                         .numeric_class = n->class_name};
+  rgt__tunedb_trial t = rgt__context_trial_of(r->candidate, params);
+  memset(&t.code, 0, sizeof t.code);
+  t.outcome = outcome;
+  t.reason = reason;
   if (rgt__tunedb_run_new(&run, NULL) != RGT_OK) return;
   for (int skew = RGT_SKEW_UNIFORM; skew <= RGT_SKEW_ONE; skew++)
     for (int b = 0; b < RGT_BUCKETS_MAX; b++) {
@@ -109,6 +98,6 @@ void rgt__prepare_note(const rgt__make_place *at, rgt__ready *r, rgt_status stat
   const rgt__family *f = r->candidate->variant.family;
   rgt__tunedb_variant v = {f->name, f->revision, params};
   put_checked(db, at, r, &v, outcome);
-  if (outcome == RGT_TRIAL_WRONG || outcome == RGT_TRIAL_CRASHED) put_trials(db, at, r, buckets, &v, outcome, why->text);
+  if (outcome == RGT_TRIAL_WRONG || outcome == RGT_TRIAL_CRASHED) put_trials(db, at, r, buckets, params, outcome, why->text);
   rgt__tunedb_close(db);
 }

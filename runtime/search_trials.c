@@ -6,25 +6,11 @@
 
 rgt__tunedb_trial rgt__search_trial_of(const rgt__search *s, int i, rgt__search_texts *texts) {
   const rgt__searched *c = &s->setup->all[i];
-  const rgt__family *family = c->candidate.variant.family;
-  const rgt__numeric *n = &c->candidate.numeric;
   rgt__variant_params_format(&c->candidate.variant, texts->params);
-  return (rgt__tunedb_trial){.family = family->name,
-                             .revision = family->revision,
-                             .rank = family->rank,
-                             .params = texts->params,
-                             .is_default = c->is_default,
-                             .template_digest = family->template_digest,
-                             .code = c->candidate.code,
-                             .outcome = c->candidate.outcome,
-                             .reason = c->candidate.reason,
-                             .error_share = c->error_share,
-                             .p1 = n->p1,
-                             .p2 = n->p2,
-                             .u_h = n->u_h,
-                             .alpha = n->alpha,
-                             .beta = n->beta,
-                             .numeric_class = n->class_name};
+  rgt__tunedb_trial t = rgt__context_trial_of(&c->candidate, texts->params);
+  t.is_default = c->is_default;
+  t.error_share = c->error_share;
+  return t;
 }
 
 static void add_times(rgt__tunedb_trial *t, const rgt__interval *time, const rgt__interval *ratio, int64_t default_ps) {
