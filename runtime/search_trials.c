@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/alloc.h"
 #include "runtime/search_state.h"
 
 rgt__tunedb_trial rgt__search_trial_of(const rgt__search *s, int i, rgt__search_texts *texts) {
@@ -113,14 +114,19 @@ rgt_status rgt__search_store_contest(rgt__search *s, const rgt__contest *c, int 
 
 /* ---- what an unfinished search left ---- */
 
+typedef struct taking {
+  rgt__search *s;
+  rgt__search_texts *mine; /* [n] of the candidates */
+} taking;
+
 static int take_trial(void *user, const rgt__tunedb_run *run, const rgt__tunedb_trial *t) {
-  rgt__search *s = user;
-  rgt__search_texts texts;
+  const taking *k = user;
+  rgt__search *s = k->s;
   (void)run;
   for (int i = 0; i < s->setup->n; i++) {
-    rgt__tunedb_trial mine = rgt__search_trial_of(s, i, &texts);
-    if (s->done[i] || strcmp(mine.family, t->family) != 0 || mine.revision != t->revision ||
-        strcmp(mine.params, t->params) != 0 || !rgt__digest_equal(&mine.template_digest, &t->template_digest))
+    const rgt__family *family = s->setup->all[i].candidate.variant.family;
+    if (s->done[i] || strcmp(family->name, t->family) != 0 || family->revision != t->revision ||
+        strcmp(k->mine[i].params, t->params) != 0 || !rgt__digest_equal(&family->template_digest, &t->template_digest))
       continue;
     if (t->outcome == RGT_TRIAL_OK) s->ratio_ppm[i] = t->ratio_ppm;
     rgt__search_mark_done(s, i, t->outcome);
@@ -131,6 +137,11 @@ static int take_trial(void *user, const rgt__tunedb_run *run, const rgt__tunedb_
 
 rgt_status rgt__search_take_up(rgt__search *s, rgt__error *err) {
   if (s->setup->options->force) return RGT_OK;
-  rgt_status status = rgt__tunedb_trials(s->setup->db, &s->key.signature, &s->key.place, take_trial, s, err);
+  size_t n = (size_t)s->setup->n;
+  taking k = {s, rgt__alloc_zero(n, sizeof *k.mine)};
+  if (!k.mine) return rgt__error_nomem(err, n * sizeof *k.mine);
+  for (int i = 0; i < s->setup->n; i++) rgt__variant_params_format(&s->setup->all[i].candidate.variant, k.mine[i].params);
+  rgt_status status = rgt__tunedb_trials(s->setup->db, &s->key.signature, &s->key.place, take_trial, &k, err);
+  rgt__free(k.mine);
   return status == RGT_EMISS || status == RGT_EDB ? RGT_OK : status;
 }
