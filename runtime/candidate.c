@@ -126,6 +126,10 @@ rgt_status rgt__candidate_load(const rgt__candidate_maker *m, rgt__candidate *c,
   return d->ops->load(d, NULL, c->entry.code, c->entry.code_bytes, &c->program, &c->module, err);
 }
 
+int rgt__candidate_has_code(const rgt__candidate *c) {
+  return c->outcome != RGT_TRIAL_OK || c->module || c->entry.path[0] || c->entry.code;
+}
+
 int rgt__candidate_tell(const rgt__candidate *c, rgt_compile_fn fn, void *user) {
   char digest[RGT_DIGEST_HEX_MAX];
   rgt__digest_hex(&c->source_digest, digest);
@@ -159,7 +163,7 @@ void rgt__candidate_free(rgt__device *device, rgt__candidate *c) {
 
 typedef struct compile_pool {
   const rgt__candidate_maker *m;
-  rgt__candidate *c;
+  rgt__candidate *const *list;
   int n, force;
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -172,7 +176,7 @@ typedef struct compile_pool {
 
 static void compile_one(compile_pool *p, int i) {
   rgt__error error = {""};
-  rgt_status status = rgt__candidate_compile(p->m, &p->c[i], p->force, &error);
+  rgt_status status = rgt__candidate_compile(p->m, p->list[i], p->force, &error);
   pthread_mutex_lock(&p->lock);
   if (status != RGT_OK) p->stop = 1;
   if (status == RGT_OK) {
@@ -219,11 +223,11 @@ static void report_finished(compile_pool *p, rgt__candidate_done done, void *use
   pthread_mutex_unlock(&p->lock);
 }
 
-rgt_status rgt__candidate_compile_all(const rgt__candidate_maker *m, rgt__candidate *c, int n, int threads, int force,
-                                      rgt__candidate_done done, void *user, rgt__error *err) {
+rgt_status rgt__candidate_compile_list(const rgt__candidate_maker *m, rgt__candidate *const *list, int n, int threads,
+                                       int force, rgt__candidate_done done, void *user, rgt__error *err) {
   enum { THREADS_MAX = 64 };
   pthread_t thread[THREADS_MAX];
-  compile_pool p = {.m = m, .c = c, .n = n, .force = force};
+  compile_pool p = {.m = m, .list = list, .n = n, .force = force};
   if (n <= 0) return RGT_OK;
   p.finished = rgt__alloc_zero((size_t)n, sizeof *p.finished);
   if (!p.finished) return rgt__error_nomem(err, (size_t)n * sizeof *p.finished);
@@ -252,6 +256,17 @@ rgt_status rgt__candidate_compile_all(const rgt__candidate_maker *m, rgt__candid
   pthread_mutex_destroy(&p.lock);
   rgt__free(p.finished);
   return p.status == RGT_OK || p.status == RGT_EINTERRUPTED ? p.status : rgt__error_set(err, p.status, "%s", p.error.text);
+}
+
+rgt_status rgt__candidate_compile_all(const rgt__candidate_maker *m, rgt__candidate *c, int n, int threads, int force,
+                                      rgt__candidate_done done, void *user, rgt__error *err) {
+  if (n <= 0) return RGT_OK;
+  rgt__candidate **list = rgt__alloc_zero((size_t)n, sizeof *list);
+  if (!list) return rgt__error_nomem(err, (size_t)n * sizeof *list);
+  for (int i = 0; i < n; i++) list[i] = &c[i];
+  rgt_status status = rgt__candidate_compile_list(m, list, n, threads, force, done, user, err);
+  rgt__free(list);
+  return status;
 }
 
 void rgt__candidate_local_key(const char *family, int revision, const char *params, const rgt_op_desc *op,

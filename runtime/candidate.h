@@ -53,10 +53,14 @@ int rgt__candidate_tell(const rgt__candidate *c, rgt_compile_fn fn, void *user);
 void rgt__candidate_unload(rgt__device *device, rgt__candidate *c);
 void rgt__candidate_free(rgt__device *device, rgt__candidate *c);
 
-/* rgt__candidate_compile_all -- on `threads` threads, in order; done(user, i) on the calling thread after each that has an
- * outcome (in any order), non-zero stops: it is not called again, and those in work are finished. RGT_EINTERRUPTED when
- * stopped. */
+/* rgt__candidate_has_code -- or is past needing any: it has failed. */
+int rgt__candidate_has_code(const rgt__candidate *c);
+/* rgt__candidate_compile_list -- on `threads` threads, in order, no candidate twice; done(user, i) on the calling thread after
+ * each that has an outcome (in any order), non-zero stops: it is not called again, and those in work are finished.
+ * RGT_EINTERRUPTED when stopped. rgt__candidate_compile_all -- the same of an array of them. */
 typedef int (*rgt__candidate_done)(void *user, int i);
+rgt_status rgt__candidate_compile_list(const rgt__candidate_maker *m, rgt__candidate *const *list, int n, int threads,
+                                       int force, rgt__candidate_done done, void *user, rgt__error *err);
 rgt_status rgt__candidate_compile_all(const rgt__candidate_maker *m, rgt__candidate *c, int n, int threads, int force,
                                       rgt__candidate_done done, void *user, rgt__error *err);
 

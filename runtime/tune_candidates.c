@@ -122,16 +122,12 @@ static int compiled_one(void *user, int i) {
   return rgt__tune_stopped(t) || out_of_compile_time(t);
 }
 
-static int has_outcome(const rgt__candidate *c) {
-  return c->outcome != RGT_TRIAL_OK || c->entry.path[0] || c->entry.code;
-}
-
 /* Keeps the candidates that were compiled, or failed to be. */
 static void drop_uncompiled(rgt__tuning *t) {
   int n = 0;
   for (int i = 0; i < t->n; i++) {
     rgt__candidate *c = &t->all[i].candidate;
-    if (has_outcome(c)) {
+    if (rgt__candidate_has_code(c)) {
       if (i == t->default_index) t->default_index = n;
       t->all[n++] = t->all[i];
     } else {
@@ -145,32 +141,32 @@ static void drop_uncompiled(rgt__tuning *t) {
   t->n = n;
 }
 
+/* After compiling: the default is needed whatever the budget. */
+static rgt_status insist_on_default(rgt__tuning *t, rgt_status status) {
+  rgt__candidate *fallback = &t->all[t->default_index].candidate;
+  if (status != RGT_EINTERRUPTED || rgt__tune_stopped(t)) return status;
+  return rgt__candidate_has_code(fallback) ? RGT_OK : rgt__candidate_compile(&t->maker, fallback, 0, &t->ctx->error);
+}
+
 /* Of a space that is not tried whole, a search compiles what it picks; here only what everything is measured against. */
 static rgt_status compile_default(rgt__tuning *t) {
   t->stop.deadline_s = t->started_s + COMPILE_SHARE * t->budget_s;
   rgt_status status = rgt__candidate_compile(&t->maker, &t->all[t->default_index].candidate, 0, &t->ctx->error);
   t->stop.deadline_s = 0;
-  if (status == RGT_EINTERRUPTED && !rgt__tune_stopped(t))
-    status = rgt__candidate_compile(&t->maker, &t->all[t->default_index].candidate, 0, &t->ctx->error);
-  return status;
+  return insist_on_default(t, status);
 }
 
-/* The pool wants one array of candidates; ours lie in larger structs. */
 static rgt_status compile_all(rgt__tuning *t) {
-  rgt__candidate *list = rgt__alloc_zero((size_t)t->n, sizeof *list);
+  rgt__candidate **list = rgt__alloc_zero((size_t)t->n, sizeof *list);
   if (!list) return rgt__error_nomem(&t->ctx->error, (size_t)t->n * sizeof *list);
-  for (int i = 0; i < t->n; i++) list[i] = t->all[i].candidate;
+  for (int i = 0; i < t->n; i++) list[i] = &t->all[i].candidate;
   t->stop.deadline_s = t->started_s + COMPILE_SHARE * t->budget_s;
-  rgt_status status =
-      rgt__candidate_compile_all(&t->maker, list, t->n, rgt__pool_affinity(), 0, compiled_one, t, &t->ctx->error);
+  rgt_status pool =
+      rgt__candidate_compile_list(&t->maker, list, t->n, rgt__pool_affinity(), 0, compiled_one, t, &t->ctx->error);
   t->stop.deadline_s = 0;
-  for (int i = 0; i < t->n; i++) t->all[i].candidate = list[i];
   rgt__free(list);
-  rgt__candidate *fallback = &t->all[t->default_index].candidate;
-  if (status == RGT_EINTERRUPTED && !rgt__tune_stopped(t)) { /* the default is needed whatever the budget */
-    status = has_outcome(fallback) ? RGT_OK : rgt__candidate_compile(&t->maker, fallback, 0, &t->ctx->error);
-    if (status == RGT_OK) drop_uncompiled(t);
-  }
+  rgt_status status = insist_on_default(t, pool);
+  if (pool == RGT_EINTERRUPTED && status == RGT_OK) drop_uncompiled(t);
   if (status == RGT_EINTERRUPTED)
     rgt__error_set(&t->ctx->error, status, "stopped while compiling: %d of %d variants are in the code cache", t->n_compiled,
                    t->n);
