@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "runtime/base/alloc.h"
-#include "runtime/base/file.h"
 #include "runtime/gc.h"
 
 enum { PATH_SIZE = 1200, HALF_AGE_S = 3600 };
@@ -26,15 +25,12 @@ typedef struct entry {
 
 typedef struct sweep {
   rgt__gc *gc;
-  const char *folder;
+  const rgt__code_cache *cache;
   entry *all; /* [n], owned */
   int n, room;
   int only_quota, failed;
   int64_t now_s, total;
 } sweep;
-
-static const char *const suffixes[] = {".program", ".bin", ".ptx", ".src"};
-enum { N_SUFFIXES = sizeof suffixes / sizeof suffixes[0] };
 
 static entry *entry_of(sweep *s, const rgt__digest *key, int first) {
   for (int i = s->n - 1; i >= first; i--)
@@ -87,9 +83,8 @@ static void take_file(sweep *s, const char *folder, const char *name, const stru
       rgt__flight_clear(path);
     return;
   }
-  int known = !suffix[0]; /* of the map */
-  for (int i = 0; i < N_SUFFIXES; i++) known |= strcmp(suffix, suffixes[i]) == 0;
-  entry *e = known ? entry_of(s, &key, first) : NULL;
+  int is_of_map = !suffix[0];
+  entry *e = is_of_map || rgt__code_cache_is_part(suffix) ? entry_of(s, &key, first) : NULL;
   if (!e) return;
   e->bytes += st->st_size;
   if (st->st_mtime > e->newest_s) e->newest_s = st->st_mtime;
@@ -111,29 +106,20 @@ static void read_folder(sweep *s, const char *folder) {
 static void read_kind(sweep *s, const char *kind) {
   for (int i = 0; i < 256; i++) {
     char folder[PATH_SIZE];
-    snprintf(folder, sizeof folder, "%s/%s/%02x", s->folder, kind, i);
+    snprintf(folder, sizeof folder, "%s/%s/%02x", rgt__code_cache_folder(s->cache), kind, i);
     read_folder(s, folder);
   }
 }
 
-static void entry_path(const sweep *s, const rgt__digest *key, const char *suffix, char path[PATH_SIZE]) {
-  char hex[RGT_DIGEST_HEX_MAX];
-  rgt__digest_hex(key, hex);
-  snprintf(path, PATH_SIZE, "%s/code/%.2s/%s%s", s->folder, hex, hex, suffix);
-}
-
 /* 1: it is away, or would be. */
 static int remove_entry(sweep *s, const entry *e, const char *why) {
-  char path[PATH_SIZE], lock[PATH_SIZE];
+  char path[RGT_CODE_PATH_MAX], lock[RGT_CODE_PATH_MAX];
   rgt__flight flight = {.fd = -1};
-  entry_path(s, &e->key, ".lock", lock);
+  rgt__code_cache_path(s->cache, "code", &e->key, ".lock", lock);
   if (rgt__flight_begin(lock, 0, NULL, &flight) != RGT_FLIGHT_MINE) return 0;
-  entry_path(s, &e->key, e->used_s ? ".program" : ".bin", path);
+  rgt__code_cache_path(s->cache, "code", &e->key, e->used_s ? ".program" : ".bin", path);
   int goes = rgt__gc_offer(s->gc, path, e->bytes, why);
-  for (int i = 0; goes && i < N_SUFFIXES; i++) {
-    entry_path(s, &e->key, suffixes[i], path);
-    unlink(path);
-  }
+  if (goes) rgt__code_cache_remove(s->cache, &e->key);
   rgt__flight_end(&flight);
   return goes || (s->gc->dry_run && !s->gc->stopped);
 }
@@ -192,27 +178,24 @@ static rgt_status sweep_map(sweep *s) {
   if (s->failed) return RGT_ENOMEM;
   for (int i = 0; i < s->n && !s->gc->stopped; i++) {
     const entry *e = &s->all[i];
-    char hex[RGT_DIGEST_HEX_MAX], path[PATH_SIZE], code[PATH_SIZE];
-    rgt__buffer text = {0};
+    char path[RGT_CODE_PATH_MAX], code[RGT_CODE_PATH_MAX];
     rgt__digest key;
-    rgt__digest_hex(&e->key, hex);
-    snprintf(path, sizeof path, "%s/map/%.2s/%s", s->folder, hex, hex);
-    int leads = rgt__file_read(path, 256, &text, NULL) == RGT_OK && text.data && rgt__digest_parse(text.data, &key);
-    if (leads) entry_path(s, &key, ".program", code);
+    rgt__code_cache_path(s->cache, "map", &e->key, "", path);
+    int leads = rgt__code_cache_map_get(s->cache, &e->key, &key) == RGT_OK;
+    if (leads) rgt__code_cache_path(s->cache, "code", &key, ".program", code);
     if (e->newest_s + HALF_AGE_S < s->now_s && (!leads || access(code, F_OK) != 0) &&
         rgt__gc_offer(s->gc, path, e->bytes, "leads to code that is not there any more"))
       unlink(path);
-    rgt__buffer_free(&text);
   }
   return RGT_OK;
 }
 
 rgt_status rgt__cache_sweep(rgt__gc *g, const rgt__code_cache *cache, int64_t quota_bytes, int only_quota,
                             rgt_status (*find_pinned)(void *user, rgt__pinned *out), void *user, rgt__error *err) {
-  sweep s = {.gc = g, .folder = rgt__code_cache_folder(cache), .only_quota = only_quota, .now_s = (int64_t)time(NULL)};
+  sweep s = {.gc = g, .cache = cache, .only_quota = only_quota, .now_s = (int64_t)time(NULL)};
   rgt__pinned pinned = {0};
   rgt_status status = RGT_OK;
-  if (!s.folder[0]) return RGT_OK;
+  if (!rgt__code_cache_folder(cache)[0]) return RGT_OK;
   read_kind(&s, "code");
   for (int i = 0; i < s.n; i++) g->total.n_entries += s.all[i].used_s != 0;
   g->total.quota_bytes = quota_bytes;

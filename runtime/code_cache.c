@@ -20,12 +20,12 @@
 #include "runtime/base/alloc.h"
 #include "runtime/base/file.h"
 
-enum { PATH_SIZE = 1024, CODE_MAX = 256 << 20, PROGRAM_MAX = 1 << 20 };
+enum { CODE_MAX = 256 << 20, PROGRAM_MAX = 1 << 20 };
 
 #define WAIT_S 60.0 /* for another process that makes the same */
 
 struct rgt__code_cache {
-  char folder[PATH_SIZE - 128]; /* "" for none */
+  char folder[RGT_CODE_PATH_MAX - 128]; /* "" for none */
   int is_bundle;
   double wait_s;
   _Atomic int64_t added; /* bytes, since it was asked */
@@ -42,7 +42,7 @@ static rgt_status private_below(const char *folder, rgt__error *err) {
   static const char *const kinds[] = {"code", "map"};
   rgt_status status = rgt__file_private(folder, err);
   for (int i = 0; i < 2 && status == RGT_OK; i++) {
-    char path[PATH_SIZE];
+    char path[RGT_CODE_PATH_MAX];
     snprintf(path, sizeof path, "%s/%s", folder, kinds[i]);
     struct stat st;
     if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode)) status = rgt__file_private(path, err);
@@ -157,25 +157,33 @@ void rgt__code_cache_key(const rgt__digest *source, const char *toolchain, const
 }
 
 /* "<folder>/<kind>/<ab>/<hex><suffix>" */
-static void entry_path(const rgt__code_cache *c, const char *kind, const rgt__digest *key, const char *suffix,
-                       char path[PATH_SIZE]) {
+void rgt__code_cache_path(const rgt__code_cache *c, const char *kind, const rgt__digest *key, const char *suffix,
+                          char path[RGT_CODE_PATH_MAX]) {
   char hex[RGT_DIGEST_HEX_MAX];
   rgt__digest_hex(key, hex);
-  snprintf(path, PATH_SIZE, "%s/%s/%.2s/%s%s", c->folder, kind, hex, hex, suffix);
+  snprintf(path, RGT_CODE_PATH_MAX, "%s/%s/%.2s/%s%s", c->folder, kind, hex, hex, suffix);
 }
 
 static rgt_status make_entry_folder(const rgt__code_cache *c, const char *kind, const rgt__digest *key, rgt__error *err) {
-  char path[PATH_SIZE];
-  entry_path(c, kind, key, "", path);
+  char path[RGT_CODE_PATH_MAX];
+  rgt__code_cache_path(c, kind, key, "", path);
   *strrchr(path, '/') = 0;
   return rgt__file_make_folder(path, err);
 }
 
-static void remove_entry(const rgt__code_cache *c, const rgt__digest *key) {
-  static const char *const suffixes[] = {".program", ".bin", ".ptx", ".src"};
-  char path[PATH_SIZE];
-  for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
-    entry_path(c, "code", key, suffixes[i], path);
+static const char *const parts[] = {".program", ".bin", ".ptx", ".src"};
+enum { N_PARTS = sizeof parts / sizeof parts[0] };
+
+int rgt__code_cache_is_part(const char *suffix) {
+  for (int i = 0; i < N_PARTS; i++)
+    if (strcmp(suffix, parts[i]) == 0) return 1;
+  return 0;
+}
+
+void rgt__code_cache_remove(const rgt__code_cache *c, const rgt__digest *key) {
+  char path[RGT_CODE_PATH_MAX];
+  for (int i = 0; i < N_PARTS; i++) {
+    rgt__code_cache_path(c, "code", key, parts[i], path);
     unlink(path);
   }
 }
@@ -204,16 +212,16 @@ static rgt_status parse_head(const rgt__buffer *head, rgt__digest *hash, rgt__co
 /* RGT_EMISS: not there, or not readable now; RGT_EIO: damaged. */
 static rgt_status read_entry(rgt__code_cache *c, const rgt__digest *key, rgt__code_entry *e, rgt__buffer *head,
                              rgt__buffer *code) {
-  char path[PATH_SIZE];
+  char path[RGT_CODE_PATH_MAX];
   rgt__digest want, have;
   const char *program = NULL;
-  entry_path(c, "code", key, ".program", path);
+  rgt__code_cache_path(c, "code", key, ".program", path);
   rgt_status status = rgt__file_read(path, PROGRAM_MAX, head, NULL);
   if (status != RGT_OK) return status == RGT_ENOMEM ? status : RGT_EMISS;
   if ((status = parse_head(head, &want, e, &program)) != RGT_OK) return status;
   if ((status = rgt__program_parse(program, &e->program, NULL)) != RGT_OK) return status == RGT_ENOMEM ? status : RGT_EIO;
   if (e->program.kargs_version != RGT_KARGS_VERSION) return RGT_EIO;
-  entry_path(c, "code", key, ".bin", e->path);
+  rgt__code_cache_path(c, "code", key, ".bin", e->path);
   status = rgt__file_read(e->path, CODE_MAX, code, NULL);
   if (status == RGT_ENOMEM) return status;
   if (status != RGT_OK) return access(e->path, F_OK) != 0 ? RGT_EIO : RGT_EMISS;
@@ -225,9 +233,9 @@ static rgt_status read_entry(rgt__code_cache *c, const rgt__digest *key, rgt__co
 /* The time of its last use, to an hour: one look at the file, and hardly ever a write. */
 static void touch(const rgt__code_cache *c, const rgt__digest *key) {
   enum { FRESH_S = 3600 };
-  char path[PATH_SIZE];
+  char path[RGT_CODE_PATH_MAX];
   struct stat st;
-  entry_path(c, "code", key, ".program", path);
+  rgt__code_cache_path(c, "code", key, ".program", path);
   time_t now = time(NULL);
   if (stat(path, &st) == 0 && (st.st_mtime + FRESH_S < now || st.st_mtime > now)) utimensat(AT_FDCWD, path, NULL, 0);
 }
@@ -242,7 +250,7 @@ rgt_status rgt__code_cache_get(rgt__code_cache *c, const rgt__digest *key, rgt__
   if (status == RGT_OK && !c->is_bundle) touch(c, key);
   if (status == RGT_ENOMEM) rgt__error_nomem(err, head.size + code.size);
   if (status == RGT_EIO && !c->is_bundle) {
-    remove_entry(c, key);
+    rgt__code_cache_remove(c, key);
     status = RGT_EMISS;
   } else if ((status == RGT_EIO || status == RGT_EMISS) && c->is_bundle) {
     char hex[RGT_DIGEST_HEX_MAX];
@@ -258,8 +266,8 @@ rgt_status rgt__code_cache_get(rgt__code_cache *c, const rgt__digest *key, rgt__
 
 static rgt_status put_file(const rgt__code_cache *c, const rgt__digest *key, const char *suffix, const void *data, size_t n,
                            rgt__error *err) {
-  char path[PATH_SIZE];
-  entry_path(c, "code", key, suffix, path);
+  char path[RGT_CODE_PATH_MAX];
+  rgt__code_cache_path(c, "code", key, suffix, path);
   return rgt__file_write(path, data, n, c->is_bundle ? 0644 : 0600, err);
 }
 
@@ -299,10 +307,10 @@ void rgt__code_cache_wait(rgt__code_cache *c, double limit_s) {
 
 static rgt__flight_turn begin(rgt__code_cache *c, const char *kind, const rgt__digest *key, const rgt__stop *stop,
                               rgt__flight *out) {
-  char path[PATH_SIZE];
+  char path[RGT_CODE_PATH_MAX];
   out->fd = -1;
   if (!c->folder[0] || c->is_bundle || make_entry_folder(c, kind, key, NULL) != RGT_OK) return RGT_FLIGHT_ALONE;
-  entry_path(c, kind, key, ".lock", path);
+  rgt__code_cache_path(c, kind, key, ".lock", path);
   return rgt__flight_begin(path, c->wait_s, stop, out);
 }
 
@@ -323,7 +331,7 @@ void rgt__code_cache_ptx_path(const char *binary, char *path, size_t path_size) 
 /* The binary and the program were checked by get; PTX is only there for CUDA. */
 rgt_status rgt__code_cache_copy(rgt__code_cache *from, rgt__code_cache *to, const rgt__digest *key, rgt__error *err) {
   rgt__buffer code = {0}, ptx = {0};
-  char path[PATH_SIZE];
+  char path[RGT_CODE_PATH_MAX];
   rgt__code_entry *e = rgt__alloc_zero(1, sizeof *e);
   if (!e) return rgt__error_nomem(err, sizeof *e);
   rgt_status status = rgt__code_cache_get(from, key, e, err);
@@ -350,11 +358,11 @@ rgt_status rgt__code_cache_copy(rgt__code_cache *from, rgt__code_cache *to, cons
   return status;
 }
 
-rgt_status rgt__code_cache_map_get(rgt__code_cache *c, const rgt__digest *local, rgt__digest *key) {
-  char path[PATH_SIZE];
+rgt_status rgt__code_cache_map_get(const rgt__code_cache *c, const rgt__digest *local, rgt__digest *key) {
+  char path[RGT_CODE_PATH_MAX];
   rgt__buffer text = {0};
   if (!c->folder[0]) return RGT_EMISS;
-  entry_path(c, "map", local, "", path);
+  rgt__code_cache_path(c, "map", local, "", path);
   rgt_status status = RGT_EMISS;
   if (rgt__file_read(path, 256, &text, NULL) == RGT_OK && text.data && rgt__digest_parse(text.data, key)) status = RGT_OK;
   rgt__buffer_free(&text);
@@ -362,11 +370,11 @@ rgt_status rgt__code_cache_map_get(rgt__code_cache *c, const rgt__digest *local,
 }
 
 rgt_status rgt__code_cache_map_put(rgt__code_cache *c, const rgt__digest *local, const rgt__digest *key, rgt__error *err) {
-  char path[PATH_SIZE], hex[RGT_DIGEST_HEX_MAX];
+  char path[RGT_CODE_PATH_MAX], hex[RGT_DIGEST_HEX_MAX];
   if (!c->folder[0]) return RGT_OK;
   rgt__digest_hex(key, hex);
   rgt_status status = make_entry_folder(c, "map", local, err);
-  entry_path(c, "map", local, "", path);
+  rgt__code_cache_path(c, "map", local, "", path);
   if (status == RGT_OK) status = rgt__file_write(path, hex, strlen(hex), 0600, err);
   return status;
 }

@@ -17,6 +17,8 @@
 
 typedef struct rgt__code_cache rgt__code_cache;
 
+enum { RGT_CODE_PATH_MAX = 1024 };
+
 /* rgt__code_cache_open -- folder NULL: no cache, every get is a miss, every put keeps nothing. A folder that others can write,
  * or that cannot be made: RGT_EIO (the caller warns and opens with NULL). */
 rgt_status rgt__code_cache_open(const char *folder, rgt__code_cache **out, rgt__error *err);
@@ -28,8 +30,8 @@ void rgt__code_cache_free(rgt__code_cache *c);
 const char *rgt__code_cache_folder(const rgt__code_cache *c); /* "" if none */
 
 typedef struct rgt__code_entry {
-  char path[1024]; /* of the binary; "" when it lives in memory only */
-  void *code;      /* owned, only when path is "": the bytes, with the PTX (code_pair.h) where there is one */
+  char path[RGT_CODE_PATH_MAX]; /* of the binary; "" when it lives in memory only */
+  void *code;                   /* owned, only when path is "": the bytes, with the PTX (code_pair.h) where there is one */
   size_t code_bytes;
   rgt__program program;
   int registers, shared_bytes, spill_bytes, stack_bytes;
@@ -60,7 +62,14 @@ rgt_status rgt__code_cache_copy(rgt__code_cache *from, rgt__code_cache *to, cons
 /* ptx_path -- where the PTX of an entry lies: beside the binary, whose path is given. */
 void rgt__code_cache_ptx_path(const char *binary, char *path, size_t path_size);
 /* map -- local key (any canonical text) to code key. */
-rgt_status rgt__code_cache_map_get(rgt__code_cache *c, const rgt__digest *local, rgt__digest *key); /* RGT_OK, RGT_EMISS */
+rgt_status rgt__code_cache_map_get(const rgt__code_cache *c, const rgt__digest *local,
+                                   rgt__digest *key); /* RGT_OK, RGT_EMISS */
 rgt_status rgt__code_cache_map_put(rgt__code_cache *c, const rgt__digest *local, const rgt__digest *key, rgt__error *err);
+/* path -- of one file: kind "code" with one of an entry's suffixes, "map" with ""; ".lock" of either. is_part -- is it a suffix
+ * of an entry? remove -- the files of an entry, .program first, so that a reader finds all of it or nothing. */
+void rgt__code_cache_path(const rgt__code_cache *c, const char *kind, const rgt__digest *key, const char *suffix,
+                          char path[RGT_CODE_PATH_MAX]);
+int rgt__code_cache_is_part(const char *suffix);
+void rgt__code_cache_remove(const rgt__code_cache *c, const rgt__digest *key);
 
 #endif
