@@ -90,23 +90,24 @@ static int find_held(const rgt__code_cache *c, const rgt__digest *key) {
   return 0;
 }
 
+/* Room for one more; with its first, c stands among the holders. */
+static int make_room(rgt__code_cache *c) {
+  if (c->n_held < c->held_room) return 1;
+  rgt__digest *grown = rgt__realloc(c->held, (size_t)(c->held_room + 16) * sizeof *grown);
+  if (!grown) return 0;
+  if (!c->held_room) {
+    c->next = holders;
+    holders = c;
+  }
+  c->held = grown;
+  c->held_room += 16;
+  return 1;
+}
+
 /* Without memory for the note it is not held: the worst is a compile at the next start. */
 void rgt__code_cache_hold(rgt__code_cache *c, const rgt__digest *key) {
   pthread_mutex_lock(&lock);
-  int room = c->n_held < c->held_room;
-  if (!room) {
-    rgt__digest *grown = rgt__realloc(c->held, (size_t)(c->held_room + 16) * sizeof *grown);
-    if (grown && !c->held_room) {
-      c->next = holders;
-      holders = c;
-    }
-    if (grown) {
-      c->held = grown;
-      c->held_room += 16;
-      room = 1;
-    }
-  }
-  if (room && !find_held(c, key)) c->held[c->n_held++] = *key;
+  if (!find_held(c, key) && make_room(c)) c->held[c->n_held++] = *key;
   pthread_mutex_unlock(&lock);
 }
 
