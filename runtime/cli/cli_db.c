@@ -24,7 +24,7 @@ static const db_verb verbs[] = {
     {"check", NULL, 0, 0, 0, rgt__db_check, TAKES_NOTHING},
     {"rebuild", NULL, 0, 0, 0, rgt__db_rebuild, TAKES_NOTHING},
     {"export", "one file", 1, 1, 0, rgt__db_export, TAKES_NOTHING},
-    {"import", "one file", 1, 1, 1, rgt__db_import, TAKES_NOTHING},
+    {"import", "one file", 1, 1, 1, rgt__db_merge, TAKES_NOTHING},
     {"merge", "one or more files", 1, INT32_MAX, 1, rgt__db_merge, TAKES_NOTHING},
     {"gc", NULL, 0, 0, 0, rgt__db_gc, TAKES_NOTHING},
     {"pin", NULL, 0, 0, 1, rgt__db_pin, TAKES_OP},

@@ -27,8 +27,7 @@ rgt_status rgt__db_misses(rgt__db_work *w, rgt__message *m);
 rgt_status rgt__db_check(rgt__db_work *w, rgt__message *m);
 rgt_status rgt__db_rebuild(rgt__db_work *w, rgt__message *m);
 rgt_status rgt__db_export(rgt__db_work *w, rgt__message *m);
-rgt_status rgt__db_import(rgt__db_work *w, rgt__message *m);
-rgt_status rgt__db_merge(rgt__db_work *w, rgt__message *m);
+rgt_status rgt__db_merge(rgt__db_work *w, rgt__message *m); /* import is a merge of one */
 rgt_status rgt__db_gc(rgt__db_work *w, rgt__message *m);
 rgt_status rgt__db_pin(rgt__db_work *w, rgt__message *m);
 rgt_status rgt__db_ban(rgt__db_work *w, rgt__message *m);

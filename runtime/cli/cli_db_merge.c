@@ -46,7 +46,3 @@ rgt_status rgt__db_merge(rgt__db_work *w, rgt__message *m) {
     print_text(w, &c);
   return RGT_OK;
 }
-
-rgt_status rgt__db_import(rgt__db_work *w, rgt__message *m) {
-  return rgt__db_merge(w, m);
-}

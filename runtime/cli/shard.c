@@ -24,10 +24,9 @@ rgt_status rgt__shard_rows(const rgt__shard *s, rgt__session *session, int skew,
   *mine = 0;
   for (int i = 0; i < rows->n; i++) {
     int shard = 0;
-    rgt_status status = RGT_OK;
-    if (s->of) status = rgt_op_shard(session->op, rows->v[i], skew < 0 ? RGT_SKEW_UNKNOWN : (rgt_skew)skew, s->of, &shard);
+    rgt_status status = rgt_op_shard(session->op, rows->v[i], skew < 0 ? RGT_SKEW_UNKNOWN : (rgt_skew)skew, s->of, &shard);
     if (status != RGT_OK) return rgt__message_from(m, status, session->ctx);
-    if (!s->of || shard == s->at - 1) *mine |= (uint64_t)1 << i;
+    if (shard == s->at - 1) *mine |= (uint64_t)1 << i;
   }
   return RGT_OK;
 }

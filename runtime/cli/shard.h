@@ -10,7 +10,8 @@ typedef struct rgt__shard {
 
 /* rgt__shard_parse -- "3/8"; NULL: all of it. RGT_EINVAL. */
 rgt_status rgt__shard_parse(const char *text, rgt__shard *out, rgt__message *m);
-/* rgt__shard_rows -- bit i of *mine: the signature of op, skew (-1: not said) and rows->v[i] is this shard's. RGT_EINVAL. */
+/* rgt__shard_rows -- bit i of *mine: the signature of op, skew (-1: not said) and rows->v[i] is this shard's. s->of is
+ * not 0. RGT_EINVAL. */
 rgt_status rgt__shard_rows(const rgt__shard *s, rgt__session *session, int skew, const rgt__int_list *rows, uint64_t *mine,
                            rgt__message *m);
 
