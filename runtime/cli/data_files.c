@@ -82,10 +82,10 @@ static rgt_status read_values(const char *path, rgt_dtype dtype, wanted w, int m
   return rounds ? round_array(dtype, a, path, m) : RGT_OK;
 }
 
-/* every entry in [-1, groups), compared at its own width */
+/* every entry in [-1, groups) */
 static rgt_status check_index(const char *path, const rgt__npy *index, int64_t groups, rgt__message *m) {
   for (size_t r = 0; r < index->elems; r++) {
-    int64_t g = index->type == RGT_NPY_I4 ? ((const int32_t *)index->data)[r] : ((const int64_t *)index->data)[r];
+    int64_t g = rgt__npy_integer(index, r);
     if (g < -1 || g >= groups)
       return rgt__message_set(m, RGT_EINDEX, "%s: row %zu has index %" PRId64 "; want -1 (masked) or 0 to %" PRId64, path, r, g,
                               groups - 1);
@@ -93,26 +93,27 @@ static rgt_status check_index(const char *path, const rgt__npy *index, int64_t g
   return RGT_OK;
 }
 
+/* n entries (-1: any number) of the op's index type; noun is "" or " offsets" */
+static rgt_status read_integers(const char *path, const rgt_op_desc *op, int64_t n, const char *noun, rgt__npy *a,
+                                rgt__message *m) {
+  wanted w = {1, {n}};
+  int is_narrow = op->index_type == RGT_I32;
+  char type[48];
+  rgt_status s = rgt__npy_read(path, a, m);
+  if (s != RGT_OK || (a->type == (is_narrow ? RGT_NPY_I4 : RGT_NPY_I8) && shape_fits(&w, a))) return s;
+  snprintf(type, sizeof type, "%s%s (--index-type %s)", is_narrow ? "<i4" : "<i8", noun, is_narrow ? "i32" : "i64");
+  return misfit(path, a, &w, type, m);
+}
+
 static rgt_status read_index(const char *path, const rgt_op_desc *op, int64_t rows, rgt__npy *index, rgt__message *m) {
-  wanted w = {1, {rows}};
-  rgt__npy_type type = op->index_type == RGT_I32 ? RGT_NPY_I4 : RGT_NPY_I8;
-  rgt_status s = rgt__npy_read(path, index, m);
-  if (s != RGT_OK) return s;
-  if (index->type != type || !shape_fits(&w, index))
-    return misfit(path, index, &w, type == RGT_NPY_I4 ? "<i4 (--index-type i32)" : "<i8 (--index-type i64)", m);
-  return check_index(path, index, op->groups, m);
+  rgt_status s = read_integers(path, op, rows, "", index, m);
+  return s == RGT_OK ? check_index(path, index, op->groups, m) : s;
 }
 
 /* where each group's rows begin, and where the last one's end */
 static rgt_status read_offsets(const char *path, const rgt_op_desc *op, int64_t rows, rgt__npy *offsets, rgt__message *m) {
-  wanted w = {1, {op->groups + 1}};
-  rgt__npy_type type = op->index_type == RGT_I32 ? RGT_NPY_I4 : RGT_NPY_I8;
-  rgt_status s = rgt__npy_read(path, offsets, m);
-  if (s != RGT_OK) return s;
-  if (offsets->type != type || !shape_fits(&w, offsets))
-    return misfit(path, offsets, &w, type == RGT_NPY_I4 ? "<i4 offsets (--index-type i32)" : "<i8 offsets (--index-type i64)",
-                  m);
-  return rgt__row_order_check_offsets(path, offsets, rows, m);
+  rgt_status s = read_integers(path, op, op->groups + 1, " offsets", offsets, m);
+  return s == RGT_OK ? rgt__row_order_check_offsets(path, offsets, rows, m) : s;
 }
 
 rgt_status rgt__data_files_index(const char *path, const rgt_op_desc *desc, rgt__npy *index, rgt__message *m) {

@@ -30,6 +30,10 @@ size_t rgt__npy_type_bytes(rgt__npy_type type) {
   return types[type].bytes;
 }
 
+int64_t rgt__npy_integer(const rgt__npy *a, size_t i) {
+  return a->type == RGT_NPY_I4 ? ((const int32_t *)a->data)[i] : ((const int64_t *)a->data)[i];
+}
+
 char *rgt__npy_shape(int n_dims, const int64_t *shape, char *out, size_t size) {
   size_t n = (size_t)snprintf(out, size, "(");
   for (int i = 0; i < n_dims && n < size; i++) n += (size_t)snprintf(out + n, size - n, "%s%" PRId64, i ? ", " : "", shape[i]);

@@ -29,6 +29,7 @@ typedef struct rgt__npy {
 
 const char *rgt__npy_type_name(rgt__npy_type type); /* "<f4" */
 size_t rgt__npy_type_bytes(rgt__npy_type type);
+int64_t rgt__npy_integer(const rgt__npy *a, size_t i); /* element i of an array of RGT_NPY_I4 or RGT_NPY_I8 */
 
 /* rgt__npy_parse -- the header in the first n bytes of a file (its whole or its first RGT_NPY_HEADER_MAX); name is what
  * messages call the file. Formats 1.0, 2.0 and 3.0. Never reads past n. RGT_EINVAL. */

@@ -5,10 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t value_at(const rgt__npy *a, int64_t i) {
-  return a->type == RGT_NPY_I4 ? ((const int32_t *)a->data)[i] : ((const int64_t *)a->data)[i];
-}
-
 static void set_value(rgt__npy *a, int64_t i, int64_t v) {
   if (a->type == RGT_NPY_I4)
     ((int32_t *)a->data)[i] = (int32_t)v;
@@ -18,7 +14,7 @@ static void set_value(rgt__npy *a, int64_t i, int64_t v) {
 
 /* masked rows come last */
 static int64_t rank_of(const rgt__npy *index, int64_t row, int64_t groups) {
-  int64_t g = value_at(index, row);
+  int64_t g = rgt__npy_integer(index, (size_t)row);
   return g < 0 ? groups : g;
 }
 
@@ -93,16 +89,16 @@ rgt_status rgt__row_order_check_index(const char *path, const rgt__npy *index, i
       return rgt__message_set(m, RGT_EINVAL,
                               "%s: row %" PRId64 " has index %" PRId64 " after %" PRId64
                               "; with --order sorted groups must rise, and -1 (masked) comes last",
-                              path, row, value_at(index, row), value_at(index, row - 1));
+                              path, row, rgt__npy_integer(index, (size_t)row), rgt__npy_integer(index, (size_t)row - 1));
   return RGT_OK;
 }
 
 rgt_status rgt__row_order_check_offsets(const char *path, const rgt__npy *offsets, int64_t rows, rgt__message *m) {
-  for (int64_t g = 0; g < (int64_t)offsets->elems; g++) {
-    int64_t at = value_at(offsets, g), least = g ? value_at(offsets, g - 1) : 0, most = g ? rows : 0;
+  for (size_t g = 0; g < offsets->elems; g++) {
+    int64_t at = rgt__npy_integer(offsets, g), least = g ? rgt__npy_integer(offsets, g - 1) : 0, most = g ? rows : 0;
     if (at < least || at > most)
       return rgt__message_set(m, RGT_EINVAL,
-                              "%s: offset %" PRId64 " is %" PRId64 "; want %" PRId64 " to %" PRId64
+                              "%s: offset %zu is %" PRId64 "; want %" PRId64 " to %" PRId64
                               " (offsets begin with 0, never fall, and end at the number of rows or before)",
                               path, g, at, least, most);
   }
