@@ -95,7 +95,7 @@ static rgt_status compute(const rgt__options *o, const rgt__session *s, rgt__dat
   rgt_status status = prepare(o, s, d);
   if (status == RGT_OK) status = place_all(s, d, y_bytes, p);
   args.x = p[X];
-  args.order = o->order < 0 ? RGT_ORDER_RAW : (rgt_order)o->order;
+  args.order = rgt__options_order(o);
   *(args.order == RGT_ORDER_OFFSETS ? &args.offsets : &args.index) = p[INDEX];
   args.y = p[Y];
   args.layer1.w = p[W1];

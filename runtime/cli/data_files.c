@@ -159,12 +159,8 @@ static rgt_status check_given(const char *option, const char *path, int needed, 
   return RGT_OK;
 }
 
-static rgt_order order_of(const rgt__options *o) {
-  return o->order < 0 ? RGT_ORDER_RAW : (rgt_order)o->order;
-}
-
 rgt_status rgt__data_files_single(const rgt__options *o, const rgt_op_desc *desc, rgt__data *d, rgt__message *m) {
-  paths p = {o->x, o->index, o->w1, o->b1, o->w2, o->b2, 0, order_of(o)};
+  paths p = {o->x, o->index, o->w1, o->b1, o->w2, o->b2, 0, rgt__options_order(o)};
   int mlp = desc->kind == RGT_MLP, b1 = desc->bias & RGT_BIAS_1, b2 = desc->bias & RGT_BIAS_2;
   const char *layers = mlp ? "it has two layers" : "it is one linear layer";
   rgt_status s;
@@ -243,7 +239,7 @@ static rgt_status read_case(const rgt__options *o, const rgt_op_desc *desc, int 
   }
   if ((s = read_all(&p, d, m)) != RGT_OK) return s;
   if (with_y && (s = read_y(path[7], d, m)) != RGT_OK) return s;
-  return rgt__row_order_sort(order_of(o), d, m);
+  return rgt__row_order_sort(rgt__options_order(o), d, m);
 }
 
 rgt_status rgt__data_files_case(const rgt__options *o, const rgt_op_desc *desc, int with_y, rgt__data *d, rgt__message *m) {

@@ -78,7 +78,7 @@ rgt_op_options rgt__op_args_handle(const rgt__options *o) {
   h.skew = o->skew < 0 ? RGT_SKEW_UNKNOWN : (rgt_skew)o->skew;
   h.weight_form = o->weights < 0 ? RGT_STACKED : (rgt_weight_form)o->weights;
   h.align_bytes = o->align < 0 ? 0 : (int)o->align;
-  h.order = o->order < 0 ? RGT_ORDER_RAW : (rgt_order)o->order;
+  h.order = rgt__options_order(o);
   h.max_error = o->max_error < 0 ? 0 : o->max_error;
   h.batch_invariant = o->batch_invariant;
   return h;

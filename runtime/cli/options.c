@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+rgt_order rgt__options_order(const rgt__options *o) {
+  return o->order < 0 ? RGT_ORDER_RAW : (rgt_order)o->order;
+}
+
 int rgt__options_integer(const char *text, int64_t low, int64_t high, int64_t *out) {
   int64_t v = 0;
   if (!*text) return 0;

@@ -52,6 +52,8 @@ rgt_status rgt__options_parse(int argc, char **argv, const char **words, rgt__op
 void rgt__options_help(rgt__verb verb, FILE *file);
 const char *rgt__options_verb_name(rgt__verb verb);
 
+rgt_order rgt__options_order(const rgt__options *o); /* raw where none was given */
+
 /* rgt__options_integer -- a whole number in [low, high], decimal digits only. 1 if text is one. */
 int rgt__options_integer(const char *text, int64_t low, int64_t high, int64_t *out);
 /* rgt__options_real -- a decimal number above 0 and up to high. 1 if text is one. */
