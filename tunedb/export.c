@@ -40,16 +40,10 @@ static mode_t usual_mode(void) {
 
 /* A journal that holds something belongs to the database that lies there: it would be played into the new one. */
 static rgt_status check_journals(const char *path, rgt__error *err) {
-  static const char *const ends[] = {"-wal", "-journal"};
-  for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-    struct stat st;
-    char *name = rgt__strjoin(path, ends[i]);
-    if (!name) return rgt__error_nomem(err, strlen(path) + 16);
-    int there = stat(name, &st) == 0 && st.st_size > 0;
-    rgt__free(name);
-    if (there) return rgt__error_set(err, RGT_EDB, "%s: is in use (%s lies beside it); name another file", path, ends[i]);
-  }
-  return RGT_OK;
+  const char *journal = NULL;
+  rgt_status status = rgt__path_in_use(path, &journal, err);
+  if (status || !journal) return status;
+  return rgt__error_set(err, RGT_EDB, "%s: is in use (%s lies beside it); name another file", path, journal);
 }
 
 /* Only what an export may lie on: nothing, an empty file, a tuned database that is not this one. */

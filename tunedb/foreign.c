@@ -35,24 +35,9 @@ static uint32_t number(const unsigned char *p) {
   return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* A journal that holds something: the file alone is not the whole database. */
-static rgt_status look_beside(rgt__foreign *f, const char *real, rgt__error *err) {
-  static const char *const ends[] = {"-wal", "-journal"};
-  size_t n = strlen(real);
-  char *name = rgt__alloc(n + 16);
-  if (!name) return rgt__error_nomem(err, n + 16);
-  for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-    struct stat st;
-    memcpy(name, real, n);
-    strcpy(name + n, ends[i]);
-    if (stat(name, &st) == 0 && st.st_size > 0) f->is_live = 1;
-  }
-  rgt__free(name);
-  return RGT_OK;
-}
-
 /* *real: the path with links followed, where the journals lie (free). */
 static rgt_status look_at_file(rgt__foreign *f, char **real, rgt__error *err) {
+  const char *journal = NULL;
   int exists = 0;
   rgt_status status = rgt__path_look(f->db.path, &exists, err);
   if (status) return status;
@@ -60,7 +45,9 @@ static rgt_status look_at_file(rgt__foreign *f, char **real, rgt__error *err) {
   if (f->before.st_size == 0) return rgt__error_set(err, RGT_EDB, "%s: is empty, and no tuned database", f->db.path);
   *real = realpath(f->db.path, NULL); /* its own malloc */
   if (!*real) return rgt__error_set(err, RGT_EDB, "%s: cannot be looked at: %s", f->db.path, strerror(errno));
-  return look_beside(f, *real, err);
+  status = rgt__path_in_use(*real, &journal, err);
+  f->is_live = journal != NULL;
+  return status;
 }
 
 static rgt_status connect_some_way(rgt__foreign *f, rgt__error *err) {

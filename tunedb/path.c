@@ -88,6 +88,20 @@ int rgt__path_has_wal(const char *path) {
   return has;
 }
 
+rgt_status rgt__path_in_use(const char *path, const char **journal, rgt__error *err) {
+  static const char *const ends[] = {"-wal", "-journal"};
+  const char *found = NULL;
+  for (size_t i = 0; i < sizeof ends / sizeof ends[0] && !found; i++) {
+    struct stat st;
+    char *name = rgt__strjoin(path, ends[i]);
+    if (!name) return rgt__error_nomem(err, strlen(path) + 16);
+    if (stat(name, &st) == 0 && st.st_size > 0) found = ends[i];
+    rgt__free(name);
+  }
+  *journal = found;
+  return RGT_OK;
+}
+
 int rgt__path_is_resting(const char *path) {
   enum { READ_VERSION = 19, WAL = 2 }; /* of the file's header */
   unsigned char head[20];

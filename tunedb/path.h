@@ -17,6 +17,9 @@ int rgt__path_holds_database(const char *path);
  * usual way would make journals beside it. */
 int rgt__path_is_resting(const char *path);
 int rgt__path_has_wal(const char *path); /* there is one, or memory ran out while looking */
+/* rgt__path_in_use -- *journal: the ending, "-wal" or "-journal", of one that holds something: the file alone is not the whole
+ * database. NULL: there is none. RGT_ENOMEM. */
+rgt_status rgt__path_in_use(const char *path, const char **journal, rgt__error *err);
 /* rgt__path_writable -- file and folder: journals are made beside the file. 1, 0; -1 when out of memory. */
 int rgt__path_writable(const char *path);
 char *rgt__path_folder(const char *path); /* rgt__free; NULL when out of memory */
