@@ -9,7 +9,8 @@
 #include <time.h>
 
 static void place_key(const char *device_class, rgt__digest *key) {
-  rgt__keys_place(&(rgt__tunedb_place){.device_class = device_class, .policy = "*"}, RGT_CLOCK_MEASURED, key);
+  rgt__tunedb_place place = rgt__keys_any_policy(device_class);
+  rgt__keys_place(&place, RGT_CLOCK_MEASURED, key);
 }
 
 static rgt_status put_once(rgt__tunedb *db, const rgt__tunedb_checked *c, rgt__error *err) {

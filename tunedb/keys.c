@@ -24,6 +24,10 @@ int rgt__keys_outcome_parse(const char *word, rgt_outcome *out) {
   return 0;
 }
 
+rgt__tunedb_place rgt__keys_any_policy(const char *device_class) {
+  return (rgt__tunedb_place){.device_class = device_class, .policy = "*"};
+}
+
 static void hash_double(rgt__hash *h, double v) {
   int64_t bits;
   memcpy(&bits, &v, sizeof bits);

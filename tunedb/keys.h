@@ -6,6 +6,9 @@
 
 #define RGT_CLOCK_MEASURED "measured"
 
+/* rgt__keys_any_policy -- the place of what holds for a device class under any policy. */
+rgt__tunedb_place rgt__keys_any_policy(const char *device_class);
+
 void rgt__keys_signature(const rgt__tunedb_signature *sig, rgt__digest *key);
 void rgt__keys_place(const rgt__tunedb_place *place, const char *clock, rgt__digest *key);
 void rgt__keys_variant(const char *family, int revision, const char *params, rgt__digest *key);

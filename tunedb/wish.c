@@ -8,20 +8,14 @@
 #include <string.h>
 #include <time.h>
 
-#define ANY_POLICY "*" /* of a wish's place */
-
 void rgt__tunedb_variant_key(const rgt__tunedb_variant *v, rgt__digest *key) {
   rgt__keys_variant(v->family, v->revision, v->params, key);
-}
-
-static rgt__tunedb_place place_of(const rgt__tunedb_wish *w) {
-  return (rgt__tunedb_place){.device_class = w->device_class, .policy = ANY_POLICY};
 }
 
 /* The variant is checked as a trial's would be. */
 static rgt_status accept_wish(const rgt__tunedb_wish *w, int has_signature, int has_variant, rgt__accepted_trial *trial,
                               rgt__error *err) {
-  rgt__tunedb_place place = place_of(w);
+  rgt__tunedb_place place = rgt__keys_any_policy(w->device_class);
   rgt_status status = has_signature ? rgt__accept_signature(&w->signature, err) : RGT_OK;
   if (!status) status = rgt__accept_place(&place, err);
   if (status || !has_variant) return status;
@@ -35,7 +29,7 @@ static rgt_status accept_wish(const rgt__tunedb_wish *w, int has_signature, int 
 }
 
 static rgt_status put_once(rgt__tunedb *db, const rgt__tunedb_wish *w, int is_pin, const char *reason, rgt__error *err) {
-  rgt__tunedb_place place = place_of(w);
+  rgt__tunedb_place place = rgt__keys_any_policy(w->device_class);
   rgt__digest signature, place_key, variant;
   sqlite3_stmt *s = NULL;
   rgt__keys_place(&place, RGT_CLOCK_MEASURED, &place_key);
@@ -60,7 +54,7 @@ static rgt_status put_once(rgt__tunedb *db, const rgt__tunedb_wish *w, int is_pi
 }
 
 static rgt_status drop_once(rgt__tunedb *db, const rgt__tunedb_wish *w, int is_pin, rgt__error *err) {
-  rgt__tunedb_place place = place_of(w);
+  rgt__tunedb_place place = rgt__keys_any_policy(w->device_class);
   rgt__digest first, place_key;
   sqlite3_stmt *s = NULL;
   rgt__keys_place(&place, RGT_CLOCK_MEASURED, &place_key);
