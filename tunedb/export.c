@@ -59,8 +59,7 @@ static rgt_status check_target(const rgt__tunedb *db, work *w, rgt__error *err) 
     return check_journals(w->real, err);
   }
   if (stat(w->path, &st) != 0) return rgt__error_set(err, RGT_EIO, "%s: %s", w->path, strerror(errno));
-  if (!db->in_memory && st.st_dev == db->file_dev && st.st_ino == db->file_ino)
-    return rgt__error_set(err, RGT_EINVAL, "%s: is the database itself; name another file", w->path);
+  if ((status = rgt__open_not_itself(db, w->path, err)) != RGT_OK) return status;
   char *real = realpath(w->path, NULL); /* realpath's own malloc */
   if (!real) return rgt__error_set(err, RGT_EIO, "%s: %s", w->path, strerror(errno));
   w->real = rgt__strdup(real);

@@ -54,6 +54,8 @@ struct rgt__tunedb {
 /* rgt__open_was_moved -- another file, or none, lies at the path than the one that was opened: it would take writes that nobody
  * ever reads. */
 int rgt__open_was_moved(const rgt__tunedb *db);
+/* rgt__open_not_itself -- RGT_EINVAL where the file that is open lies at path. */
+rgt_status rgt__open_not_itself(const rgt__tunedb *db, const char *path, rgt__error *err);
 /* rgt__open_usable -- RGT_EINVAL without a handle, RGT_EDB in a forked child. Opens the file anew where another one lies at the
  * path since (deleted, replaced, moved aside by another process). */
 rgt_status rgt__open_usable(rgt__tunedb *db, rgt__error *err);

@@ -19,9 +19,8 @@ static void keep_pages(rgt__tunedb *db, int kib) {
 /* Every file is looked at whole before the first row is stored, and before other writers are kept waiting. */
 static rgt_status check_one(const rgt__tunedb *db, const char *path, struct stat *seen, rgt__error *err) {
   rgt__foreign f;
-  if (path && !db->in_memory && stat(path, seen) == 0 && seen->st_dev == db->file_dev && seen->st_ino == db->file_ino)
-    return rgt__error_set(err, RGT_EINVAL, "%s: is the database itself; name another file", path);
-  rgt_status status = rgt__foreign_open(&f, path, 1, err);
+  rgt_status status = path ? rgt__open_not_itself(db, path, err) : RGT_OK;
+  if (!status) status = rgt__foreign_open(&f, path, 1, err);
   if (status) return status;
   *seen = f.before;
   rgt__foreign_close(&f);

@@ -74,10 +74,20 @@ static rgt_status reopen(rgt__tunedb *db, rgt__error *err) {
   return rgt__connect_file(db, err);
 }
 
+static int is_open_file(const rgt__tunedb *db, const struct stat *st) {
+  return st->st_dev == db->file_dev && st->st_ino == db->file_ino;
+}
+
+rgt_status rgt__open_not_itself(const rgt__tunedb *db, const char *path, rgt__error *err) {
+  struct stat st;
+  if (db->in_memory || stat(path, &st) != 0 || !is_open_file(db, &st)) return RGT_OK;
+  return rgt__error_set(err, RGT_EINVAL, "%s: is the database itself; name another file", path);
+}
+
 int rgt__open_was_moved(const rgt__tunedb *db) {
   struct stat st;
   if (db->in_memory) return 0;
-  if (!db->file_ino || stat(db->path, &st) != 0 || st.st_dev != db->file_dev || st.st_ino != db->file_ino) return 1;
+  if (!db->file_ino || stat(db->path, &st) != 0 || !is_open_file(db, &st)) return 1;
   return db->immutable && (st.st_size != db->file_bytes || st.st_mtim.tv_sec != db->file_time.tv_sec ||
                            st.st_mtim.tv_nsec != db->file_time.tv_nsec || rgt__path_has_wal(db->path));
 }
