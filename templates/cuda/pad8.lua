@@ -1,11 +1,11 @@
 -- pad8.lua -- tiles of 8 (or 16) rows of one group on tensor cores: rows, k and outputs are padded on the chip alone.
 local act_error = shared "lib/act_error.lua"
+local ceil_div = shared "lib/ceil_div.lua"
 local plan = shared "lib/plan.lua"
 local prior = shared "lib/prior.lua"
-local pad8 = shared "lib/pad8.lua"
 local product = shared "lib/product.lua"
 local work = shared "lib/work.lua"
-local ceil_div, sizes = pad8.ceil_div, pad8.sizes
+local sizes = shared("lib/pad8.lua").sizes
 
 -- steps of 16 that chunks of p.run take of n, against those that are needed
 local function pads_no_more(n, p) return p.run == 4 or n == 0 or ceil_div(n, 32) * 2 == ceil_div(n, 16) end
@@ -99,7 +99,7 @@ return family {
   end,
   valid = function(op, p)
     if p.plan == 1 then return plan.valid() end
-    return "rows <= 1048576 and groups <= 1048576 and rows * (groups + 1) <= 33554432"
+    return plan.ballot_valid()
   end,
   workspace = function(op, p) return p.plan == 1 and plan.workspace(op, sizes(op, p).tile_rows) or "0" end,
   steps = function(op, p)
@@ -109,8 +109,7 @@ return family {
       steps = plan.steps(op)
       tiles = string.format("min(ceil_div(%s, %d), sm_count * occupancy * 4)", plan.max_tiles(s.tile_rows), s.slots)
     else
-      local parts = string.format("min(8, max(1, rows / ((groups + 1) * %d)))", s.tile_rows)
-      tiles = string.format("ceil_div((groups + 1) * %s, %d)", parts, s.slots)
+      tiles = string.format("ceil_div((groups + 1) * %s, %d)", plan.ballot_parts(s.tile_rows), s.slots)
     end
     steps[#steps + 1] =
       { kernel = "pad8", grid = tiles, block = tostring(32 * p.warps), shared = tostring(s.shared_bytes) }

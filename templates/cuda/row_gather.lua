@@ -1,12 +1,12 @@
 -- row_gather.lua -- every row reads its own group's weights; the default variant is valid for every op, on every target.
 local act_error = shared "lib/act_error.lua"
+local ceil_div = shared "lib/ceil_div.lua"
 local prior = shared "lib/prior.lua"
 local work = shared "lib/work.lua"
 
 local grid_max = 2147483647 -- blocks in x; the kernels loop past it
 local unrolled = 8 -- multiply-adds that a lane's main loop keeps together at least; UNROLL of lib/sums.cuh
 
-local function ceil_div(a, b) return (a + b - 1) // b end
 local function widest(op) return math.max(op.n_out, op.n_hidden) end
 local function longest(op) return math.max(op.n_in, op.n_hidden) end
 local function fused_shared(op, p) return p.fused_rows * ceil_div(op.n_hidden, 4) * 16 end

@@ -1,10 +1,9 @@
 -- weight_stationary.lua -- a team of threads keeps a group's weights and walks its rows; f32 multiply-adds, both layers fused.
 local act_error = shared "lib/act_error.lua"
+local ceil_div = shared "lib/ceil_div.lua"
 local plan = shared "lib/plan.lua"
 local prior = shared "lib/prior.lua"
 local work = shared "lib/work.lua"
-
-local function ceil_div(a, b) return (a + b - 1) // b end
 
 -- the layers of an op: inputs, outputs
 local function layers(op)
@@ -39,8 +38,7 @@ local function grid(op, p)
   if p.plan == 1 then
     return string.format("min(ceil_div(%s, %d), sm_count * occupancy)", plan.max_tiles(p.tile), teams(p))
   end
-  local parts = string.format("min(8, max(1, rows / ((groups + 1) * %d)))", p.tile)
-  return string.format("ceil_div((groups + 1) * %s, %d)", parts, slots(p))
+  return string.format("ceil_div((groups + 1) * %s, %d)", plan.ballot_parts(p.tile), slots(p))
 end
 
 return family {
@@ -99,7 +97,7 @@ return family {
   end,
   valid = function(op, p)
     if p.plan == 1 then return plan.valid() end
-    return "rows <= 1048576 and groups <= 1048576 and rows * (groups + 1) <= 33554432"
+    return plan.ballot_valid()
   end,
   workspace = function(op, p) return p.plan == 1 and plan.workspace(op, p.tile) or "0" end,
   steps = function(op, p)

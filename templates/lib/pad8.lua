@@ -1,7 +1,6 @@
 -- pad8.lua -- sizes that the spec and the template of pad8 must agree on. Bytes, where nothing else is said.
+local ceil_div = shared "lib/ceil_div.lua"
 local product = shared "lib/product.lua"
-
-local function ceil_div(a, b) return (a + b - 1) // b end
 
 -- A row of n elements in shared memory, of which a lane takes p.run at once: pieces of 4 lanes, and an odd number of them, so
 -- that the rows of neighbouring lanes begin in different banks.
@@ -43,4 +42,4 @@ local function sizes(op, p)
   return s
 end
 
-return { sizes = sizes, ceil_div = ceil_div }
+return { sizes = sizes }

@@ -44,4 +44,9 @@ function plan.launches(op)
   return "1 + 3 * (rows > " .. chunk .. ") + (groups > 255)"
 end
 
+-- Without a plan every tile's warps look through the index (cuda/lib/plan_ballot.cuh): the sizes of calls that may do so, and how
+-- many parts a bucket's tiles are dealt to: as many as an average bucket has tiles, at most 8.
+function plan.ballot_valid() return "rows <= 1048576 and groups <= 1048576 and rows * (groups + 1) <= 33554432" end
+function plan.ballot_parts(tile) return string.format("min(8, max(1, rows / ((groups + 1) * %d)))", tile) end
+
 return plan
