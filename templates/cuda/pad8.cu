@@ -26,18 +26,19 @@ enum : int { PLAN_TILE = TILE_ROWS };
 //% include("cuda/lib/pad8_load.cuh")
 //% include("cuda/lib/pad8_layers.cuh")
 
+template <int D> struct is_promised {
+  enum : int { value = (int)piece<D>::wide == (int)piece<D>::promised };
+};
+
 /* Whether an address, and the stride from line to line, are multiples of what a load of a line of D takes. */
 template <int D> DEV bool allows(const void *p, i64 ld) {
   enum : int { BYTES = piece<D>::wide * (int)sizeof(elem) };
-  if constexpr ((int)piece<D>::wide == (int)piece<D>::promised) return true;
+  if constexpr (is_promised<D>::value) return true;
   return (((u64)p | (u64)ld * sizeof(elem)) & (BYTES - 1)) == 0;
 }
 template <int LAYER> DEV bool weights_allow(const rgt_kargs &k, i64 group) {
   return allows<shape<LAYER>::LINE>(weights_of<LAYER>(k, group), layer<LAYER>::ld(k));
 }
-template <int D> struct is_promised {
-  enum : int { value = (int)piece<D>::wide == (int)piece<D>::promised };
-};
 enum : int {
   PROMISED = is_promised<N_IN>::value && is_promised<N_OUT>::value && is_promised<shape<1>::LINE>::value &&
              (!IS_MLP || is_promised<shape<2>::LINE>::value)

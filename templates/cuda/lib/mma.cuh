@@ -50,7 +50,7 @@ DEV u32 movmatrix(u32 w) {
  * (2t + 1, g). Lane 8i + r names the 16 bytes of row r of block i, at a multiple of 16; those of lanes past 8N do not matter.
  */
 template <int N, bool TURNED> DEV void ldmatrix(const void *row, u32 (&w)[N]) {
-  const u32 at = (u32)__cvta_generic_to_shared(row);
+  const u32 at = shared_address(row);
   static_assert(N == 1 || N == 2 || N == 4, "blocks that one instruction takes");
   if constexpr (N == 1 && !TURNED)
     asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(w[0]) : "r"(at) : "memory");
@@ -77,7 +77,7 @@ template <int N, bool TURNED> DEV void ldmatrix(const void *row, u32 (&w)[N]) {
 
 /* Starts a copy of BYTES from global to shared memory, both at a multiple of BYTES; where !ok, zeros, from no memory. */
 template <int BYTES> DEV void copy_async(void *to, const void *from, bool ok) {
-  const u32 at = (u32)__cvta_generic_to_shared(to);
+  const u32 at = shared_address(to);
   const int bytes = ok ? BYTES : 0;
   static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "sizes of cp.async");
   if constexpr (BYTES == 16)
