@@ -8,7 +8,7 @@
  *     ragtune_sweep full STATE [--seed N] [--shard I/N] [--budget S] [--ragged N]
  *
  * RAGTUNE_TEMPLATES, RAGTUNE_CACHE and RAGTUNE_LIBNVRTC are heeded; RAGTUNE_LIBCUDA names another build of the simulator.
- * Exit status: 0 all right, 1 something is wrong, 2 usage, 77 NVRTC is not here. */
+ * Exit status: 0 all right, or NVRTC is not here (a line says so), 1 something is wrong, 2 usage. */
 #include "verbs.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-enum { SWEEP_EXIT_RIGHT = 0, SWEEP_EXIT_WRONG = 1, SWEEP_EXIT_USAGE = 2, SWEEP_EXIT_SKIPPED = 77 };
+enum { SWEEP_EXIT_RIGHT = 0, SWEEP_EXIT_WRONG = 1, SWEEP_EXIT_USAGE = 2 };
 
 typedef struct sweep_options {
   const char *word;    /* what stands without an option */

@@ -14,10 +14,6 @@ template <int D> struct storage_of { typedef u16 type; };
 template <> struct storage_of<DTYPE_F32> { typedef float type; };
 typedef storage_of<DTYPE>::type elem; /* x, w, b and y in memory: float, or the 16 bits of f16 or bf16 */
 
-template <int BITS> struct index_of { typedef int type; };
-template <> struct index_of<64> { typedef i64 type; };
-typedef index_of<INDEX_BITS>::type row_index;
-
 /* What every base address and stride in bytes is a multiple of: the caller's promise, or the element's own size. */
 enum : int { ALIGNED = ALIGN_BYTES > (int)sizeof(elem) ? (ALIGN_BYTES < 16 ? ALIGN_BYTES : 16) : (int)sizeof(elem) };
 

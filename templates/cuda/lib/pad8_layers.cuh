@@ -79,7 +79,7 @@ template <int LAYER> DEV void activate(int m, sums &c) {
 /* What this lane has of row h of sub-tile n, as a run of words: part 0 is rounded, part 1 what that dropped. */
 template <int PART> DEV void stored_run(const sums &c, int n, int h, u32 (&run)[RUN_WORDS]) {
 #pragma unroll
-  for (int s = 0; s < STEPS; s++) stored_quad<PART>(c[n][s], h, run + QUAD * s);
+  for (int s = 0; s < STEPS; s++) stored_quad<PART>(c[n][s], h, run + QUAD_WORDS * s);
 }
 
 /* A lane's run of a row of y, from column o on, set or added. */

@@ -69,14 +69,14 @@ template <int LAYER, int V> struct operand {
 #pragma unroll
       for (int j = 0; j < 2; j++) load_line<V, CUT>(l.p[s][j] + c * CHUNK, S::K - c * CHUNK - RUN * lane_t(), run[j]);
 #pragma unroll
-      for (int q = 0; q < STEPS; q++) a[s][q] = make_w(run[0] + QUAD * q, run[1] + QUAD * q);
+      for (int q = 0; q < STEPS; q++) a[s][q] = make_w(run[0] + QUAD_WORDS * q, run[1] + QUAD_WORDS * q);
     }
   }
 
   template <bool CUT> __device__ __forceinline__ void load_kn(const lines &l, int m, int c, frag_w (&a)[STEPS][STEPS]) const {
 #pragma unroll
     for (int q = 0; q < STEPS; q++) {
-      u32 row[STEPS][2][QUAD]; /* of step s: row g, row g + 8 */
+      u32 row[STEPS][2][QUAD_WORDS]; /* of step s: row g, row g + 8 */
 #pragma unroll
       for (int j = 0; j < 2; j++) {
         u32 run[RUN_WORDS];
@@ -86,10 +86,10 @@ template <int LAYER, int V> struct operand {
         for (int s = 0; s < STEPS; s++)
 #pragma unroll
           for (int h = 0; h < 2; h++) {
-            u32 pair[QUAD / 2];
+            u32 pair[QUAD_WORDS / 2];
 #pragma unroll
-            for (int i = 0; i < QUAD / 2; i++) pair[i] = run[QUAD * s + QUAD / 2 * h + i];
-            turn(pair, row[s][h] + QUAD / 2 * j);
+            for (int i = 0; i < QUAD_WORDS / 2; i++) pair[i] = run[QUAD_WORDS * s + QUAD_WORDS / 2 * h + i];
+            turn(pair, row[s][h] + QUAD_WORDS / 2 * j);
           }
       }
 #pragma unroll

@@ -13,7 +13,6 @@ enum : int {
   STEPS = $(size.steps),
   SHARERS = $(size.sharers), /* warps that work on one tile */
   SLOTS = $(size.slots),     /* tiles that a block works on at a time */
-  QUAD = ELEM_BYTES,         /* words of 4 elements: what a lane owns of a step */
   RUN_WORDS = RUN * ELEM_BYTES / 4,
   X_KEPT = $(size.x_kept),   /* x in registers from the begin of a tile to its end */
   X_PITCH = $(size.x_pitch), /* bytes from row to row in shared memory */

@@ -16,7 +16,7 @@ DEV frag_w make_w(const u32 *output_g, const u32 *output_g8) {
   return {{make_b(output_g), make_b(output_g8)}};
 }
 DEV frag_x make_x(const u32 (&run)[2][RUN_WORDS], int q) {
-  return make_a(run[0] + QUAD * q, run[1] + QUAD * q);
+  return make_a(run[0] + QUAD_WORDS * q, run[1] + QUAD_WORDS * q);
 }
 DEV void add_step(float (&c)[PIECES][4], const frag_w &w, const frag_x &x) {
 #pragma unroll
@@ -35,10 +35,10 @@ DEV int sum_output(int s, int p, int which) {
 template <int PART> DEV void stored_quad(const float (&c)[PIECES][4], int h, u32 *quad) {
 #pragma unroll
   for (int p = 0; p < PIECES; p++) {
-    u32 pair[QUAD / 2];
+    u32 pair[QUAD_WORDS / 2];
     stored_pair<PART>(c[p][2 * h], c[p][2 * h + 1], pair);
 #pragma unroll
-    for (int i = 0; i < QUAD / 2; i++) quad[QUAD / 2 * p + i] = pair[i];
+    for (int i = 0; i < QUAD_WORDS / 2; i++) quad[QUAD_WORDS / 2 * p + i] = pair[i];
   }
 }
 DEV void value_quad(const float (&c)[PIECES][4], int h, float *v) {

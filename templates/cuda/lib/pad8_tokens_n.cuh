@@ -13,7 +13,7 @@ DEV frag_w make_w(const u32 *output_g, const u32 *output_g8) {
   return make_a(output_g, output_g8);
 }
 DEV frag_x make_x(const u32 (&run)[1][RUN_WORDS], int q) {
-  return make_b(run[0] + QUAD * q);
+  return make_b(run[0] + QUAD_WORDS * q);
 }
 DEV void add_step(float (&c)[PIECES][4], const frag_w &w, const frag_x &x) {
   add_product(c[0], w, x);
@@ -31,9 +31,9 @@ DEV int sum_output(int s, int, int which) {
 template <int PART> DEV void stored_quad(const float (&c)[PIECES][4], int, u32 *quad) {
 #pragma unroll
   for (int j = 0; j < 2; j++) {
-    u32 pair[QUAD / 2];
+    u32 pair[QUAD_WORDS / 2];
     stored_pair<PART>(c[0][2 * j], c[0][2 * j + 1], pair);
-    turn(pair, quad + QUAD / 2 * j);
+    turn(pair, quad + QUAD_WORDS / 2 * j);
   }
 }
 DEV void value_quad(const float (&c)[PIECES][4], int, float *v) {

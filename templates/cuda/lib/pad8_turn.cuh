@@ -1,17 +1,17 @@
 /* pad8_turn.cuh -- pairs of neighbours: as they are stored, and turned from lane to lane. */
 
 /* A pair of neighbours as it is stored. */
-DEV void rounded(float v0, float v1, u32 (&pair)[QUAD / 2]) {
-  if constexpr (QUAD == 2) {
+DEV void rounded(float v0, float v1, u32 (&pair)[QUAD_WORDS / 2]) {
+  if constexpr (QUAD_WORDS == 2) {
     pair[0] = pair_of_f32(v0, v1);
   } else {
     pair[0] = bits_of_f32(v0);
-    pair[QUAD / 2 - 1] = bits_of_f32(v1);
+    pair[QUAD_WORDS / 2 - 1] = bits_of_f32(v1);
   }
 }
 
 /* Part 0 of it, or part 1: what rounding dropped of a pair of 16-bit values. */
-template <int PART> DEV void stored_pair(float v0, float v1, u32 (&pair)[QUAD / 2]) {
+template <int PART> DEV void stored_pair(float v0, float v1, u32 (&pair)[QUAD_WORDS / 2]) {
   rounded(v0, v1, pair);
   if constexpr (PART == 1)
     rounded(__fsub_rn(v0, f32_of((u16)(pair[0] & 0xffffu))), __fsub_rn(v1, f32_of((u16)(pair[0] >> 16))), pair);
@@ -26,8 +26,8 @@ DEV void turn_words(u32 v0, u32 v1, u32 &to0, u32 &to1) {
 }
 
 /* The same of elements. */
-DEV void turn(const u32 (&pair)[QUAD / 2], u32 *turned) {
-  if constexpr (QUAD == 2) {
+DEV void turn(const u32 (&pair)[QUAD_WORDS / 2], u32 *turned) {
+  if constexpr (QUAD_WORDS == 2) {
     turned[0] = movmatrix(pair[0]);
   } else {
     turn_words(pair[0], pair[1], turned[0], turned[1]);

@@ -49,7 +49,6 @@ DEV u32 *plan_list(const rgt_kargs &k, void *workspace, int which) {
   const i64 n_states = ORDER == ORDER_RAW ? plan_chunks(k) * PLAN_DIGITS : 0;
   return (u32 *)(plan_states(k, workspace) + n_states) + which * plan_pitch(k);
 }
-DEV u32 *plan_keys(const rgt_kargs &k, void *workspace) { return plan_list(k, workspace, plan_passes(k) == 2 ? 2 : 0); }
 DEV u32 *plan_rows(const rgt_kargs &k, void *workspace) { return plan_list(k, workspace, plan_passes(k) == 2 ? 3 : 1); }
 DEV uint4 *plan_tiles(const rgt_kargs &k, void *workspace) { return (uint4 *)plan_list(k, workspace, plan_lists(k)); }
 

@@ -1,4 +1,5 @@
-/* ptx.cuh -- every PTX instruction that the templates name, each a function, so that this file alone is not C++. */
+/* ptx.cuh -- the PTX of memory and conversions that the templates name, each instruction a function: with mma.cuh, which has that
+ * of whole warps and of copies that do not wait, this alone is not C++. */
 
 DEV u64 global_address(const void *p) { return (u64)__cvta_generic_to_global(p); }
 
