@@ -35,7 +35,8 @@ static_assert(sizeof(plan_header) == 3136, "plan.lua knows it");
 
 DEV i64 plan_chunks(const rgt_kargs &k) { return (k.rows + PLAN_CHUNK - 1) / PLAN_CHUNK; }
 DEV i64 plan_pitch(const rgt_kargs &k) { return ORDER == ORDER_RAW ? (k.rows + 3) / 4 * 4 : 0; } /* of a list */
-/* A row without a group has the key k.groups. */
+/* What rows are sorted by: the group; a row without one has the key k.groups. */
+DEV u32 plan_key(const rgt_kargs &k, i64 group) { return group >= 0 ? (u32)group : (u32)k.groups; }
 DEV int plan_passes(const rgt_kargs &k) { return 1 + (k.groups > 255) + (k.groups > 65535); }
 DEV int plan_lists(const rgt_kargs &k) { return k.groups > 255 ? 4 : 2; }
 

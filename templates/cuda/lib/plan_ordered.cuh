@@ -10,7 +10,7 @@ DEV void load_ordered_keys(const rgt_kargs &k, const plan_work &work, u32 *keys)
       group = group_of(k, p, true);
       if (ORDER == ORDER_OFFSETS && group >= 0) end = index_value(k, group + 1);
     }
-    keys[at] = group >= 0 ? (u32)group : (u32)k.groups;
+    keys[at] = plan_key(k, group);
   }
 }
 

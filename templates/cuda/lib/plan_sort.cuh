@@ -2,8 +2,7 @@
  *
  * To PLAN_CHUNK rows: one block sorts and makes the tiles, in one launch. More: plan_count counts the digits of all passes, and
  * each launch of plan_sort places the rows by the next digit, from the least; the launch after them makes the tiles. A chunk's
- * rows of a digit go behind those of the chunks before it, which look_back adds up. Keys are groups; a row without one has the
- * key k.groups.
+ * rows of a digit go behind those of the chunks before it, which look_back adds up. Keys are plan_key's.
  */
 
 struct keyed_rows {
@@ -15,11 +14,6 @@ struct sort_space { /* shared */
   u32 offset[PLAN_DIGITS]; /* of a digit: from a place in the chunk to the position */
   u32 sums[PLAN_WARPS], ticket;
 };
-
-DEV u32 key_of(const rgt_kargs &k, i64 row, bool count) {
-  const i64 group = group_of(k, row, count);
-  return group >= 0 ? (u32)group : (u32)k.groups;
-}
 
 /* The rows of a warp in a chunk: `steps` times 32, in turn. f(place, digit, there is such a row, lanes of the same digit). */
 template <class F> DEV void each_step(const keyed_rows &from, u32 n, int shift, F f) {
@@ -94,7 +88,7 @@ ENTRY __launch_bounds__(PLAN_THREADS, 1) KERNEL(plan_count)(const __grid_constan
   __syncthreads();
 #pragma unroll 1
   for (i64 row = first + threadIdx.x; row < end; row += PLAN_THREADS) {
-    const u32 key = key_of(k, row, true);
+    const u32 key = plan_key(k, group_of(k, row, true));
 #pragma unroll 1
     for (int pass = 0; pass < passes; pass++) atomicAdd(&counts[pass][key >> 8 * pass & (PLAN_DIGITS - 1)], 1u);
   }
@@ -114,7 +108,7 @@ DEV void load_chunk(const rgt_kargs &k, void *workspace, const plan_work &work, 
     const i64 p = work.first + at;
     u32 key[1], row[1] = {(u32)p};
     if (work.launch == 0) {
-      key[0] = key_of(k, p, k.rows <= PLAN_CHUNK); /* else plan_count has counted what is wrong */
+      key[0] = plan_key(k, group_of(k, p, k.rows <= PLAN_CHUNK)); /* else plan_count has counted what is wrong */
     } else {
       load_words<1>(keys + p, key);
       load_words<1>(rows + p, row);
