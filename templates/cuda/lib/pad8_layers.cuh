@@ -84,19 +84,13 @@ template <int PART> DEV void stored_run(const sums &c, int n, int h, u32 (&run)[
 
 /* A lane's run of a row of y, from column o on, set or added. */
 template <int V> DEV void store_values(const rgt_kargs &k, elem *to, int o, const float (&v)[RUN]) {
-  enum : int { A = V * (int)sizeof(elem) };
 #pragma unroll
   for (int i = 0; i < RUN; i += V)
     if (N_OUT % CHUNK == 0 || o + i < N_OUT) {
-      float part[V], old[V];
+      float part[V];
 #pragma unroll
       for (int j = 0; j < V; j++) part[j] = v[i + j];
-      if (adds(k)) {
-        load_back<V, A>(to + i, old);
-#pragma unroll
-        for (int j = 0; j < V; j++) part[j] = __fadd_rn(old[j], part[j]);
-      }
-      store_run<V, A>(to + i, part);
+      put<V, V * (int)sizeof(elem)>(k, to + i, part);
     }
 }
 

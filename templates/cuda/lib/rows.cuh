@@ -18,15 +18,15 @@ DEV bool adds(const rgt_kargs &k) { return k.y_mode != 0; }
 /* v to V neighbouring outputs of a live row, set or added. `to` is a multiple of A bytes, the V values lie in the row; V and A
  * are powers of two. */
 template <int V, int A = (int)sizeof(elem)> DEV void put(const rgt_kargs &k, elem *to, const float (&v)[V]) {
-  float sum[V];
-  if (adds(k)) {
-    load_back<V, A>(to, sum);
+  float sum[V], old[V];
 #pragma unroll
-    for (int i = 0; i < V; i++) sum[i] = __fadd_rn(sum[i], v[i]);
-    store_run<V, A>(to, sum);
-  } else {
-    store_run<V, A>(to, v);
+  for (int i = 0; i < V; i++) sum[i] = v[i];
+  if (adds(k)) {
+    load_back<V, A>(to, old);
+#pragma unroll
+    for (int i = 0; i < V; i++) sum[i] = __fadd_rn(old[i], sum[i]);
   }
+  store_run<V, A>(to, sum);
 }
 
 /* The first n of the V values: the end of a row. */
