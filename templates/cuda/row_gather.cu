@@ -88,7 +88,18 @@ struct to_hidden {
   template <int N> __device__ __forceinline__ void put_nothing(const rgt_kargs &, int) const {}
 };
 
-/* One tile of one row: sums, bias, activation, and where it goes. Called by whole warps. */
+/* The end of a tile: bias, activation, and where it goes. Called by the one lane that has the sums of all. */
+template <int LAYER, class Y> DEV void end_tile(const rgt_kargs &k, i64 group, int o, float (&sum)[OUTPUTS], const Y &to) {
+  enum : int { N = layer<LAYER>::N };
+  if (group >= 0) {
+    finish<LAYER>(k, group, o, sum);
+    to.template put_tile<N>(k, o, sum);
+  } else {
+    to.template put_nothing<N>(k, o);
+  }
+}
+
+/* One tile of one row. Called by whole warps. */
 template <int LAYER, class X, class Y> DEV void do_tile(const rgt_kargs &k, const place &p, i64 group, const X &x, const Y &to) {
   typedef layer<LAYER> L;
   const int lane = (int)threadIdx.x % LANES, o = p.tile * OUTPUTS;
@@ -97,13 +108,7 @@ template <int LAYER, class X, class Y> DEV void do_tile(const rgt_kargs &k, cons
   for (int i = 0; i < OUTPUTS; i++) sum[i] = 0.0f;
   if (group >= 0) lane_sums<L::K, L::N>(x, weights_of<LAYER>(k, group), L::ld(k), o, lane, sum);
   if constexpr (LANES > 1) add_lanes(sum);
-  if (!p.live || lane != 0) return;
-  if (group >= 0) {
-    finish<LAYER>(k, group, o, sum);
-    to.template put_tile<L::N>(k, o, sum);
-  } else {
-    to.template put_nothing<L::N>(k, o);
-  }
+  if (p.live && lane == 0) end_tile<LAYER>(k, group, o, sum, to);
 }
 
 //% if in_registers > 0 then
@@ -174,19 +179,12 @@ ENTRY __launch_bounds__(THREADS, 1) KERNEL(row_gather)(const __grid_constant__ r
     const place p = place_of<2>(k, first);
     const i64 group = group_at(k, p, true);
     const int o = p.tile * OUTPUTS;
-    const to_y to = {y_of(k, p.row)};
     float sum[OUTPUTS];
 #pragma unroll
     for (int i = 0; i < OUTPUTS; i++) sum[i] = 0.0f;
     if (group >= 0) add_units(k, p, group, o, sum);
     if constexpr (LANES > 1) add_lanes(sum);
-    if (!p.live || threadIdx.x % LANES != 0) continue;
-    if (group >= 0) {
-      finish<2>(k, group, o, sum);
-      to.put_tile<N_OUT>(k, o, sum);
-    } else {
-      to.put_nothing<N_OUT>(k, o);
-    }
+    if (p.live && threadIdx.x % LANES == 0) end_tile<2>(k, group, o, sum, to_y{y_of(k, p.row)});
   }
 }
 //% elseif fused_rows > 0 then
