@@ -170,3 +170,11 @@ void counted_run_flat(counted_lab *lab, const counted_code *c, const counted_row
                       ptxsim_launches *last) {
   run(lab, c, r, 1, sum, last, NULL);
 }
+
+double counted_busy(const ptxsim_launches *l) {
+  return (double)l->counters.inst_executed / l->grid[0] / (double)l->counters.block_most_inst;
+}
+
+double counted_least_busy(const ptxsim_launches *l) {
+  return (double)l->counters.block_least_inst / (double)l->counters.block_most_inst;
+}

@@ -45,4 +45,8 @@ void counted_run_flat(counted_lab *lab, const counted_code *c, const counted_row
 void counted_run(counted_lab *lab, const counted_code *c, const counted_rows *r, ptxsim_launches *sum, ptxsim_launches *last,
                  void *y);
 
+/* Of one launch: instructions of the average block, and of the idlest one, over the busiest one's. */
+double counted_busy(const ptxsim_launches *l);
+double counted_least_busy(const ptxsim_launches *l);
+
 #endif

@@ -58,8 +58,8 @@ void figures_of(counted_lab *lab, const char *op, const char *variant, const cou
                                       : (double)last.counters.shared_passes / (double)last.counters.shared_passes_least,
                    .dram_bytes =
                        (double)(sum.counters.dram_read_bytes + sum.counters.dram_write_bytes) / compulsory_bytes(&c.op, r),
-                   .busy = (double)last.counters.inst_executed / last.grid[0] / (double)last.counters.block_most_inst,
-                   .least_busy = (double)last.counters.block_least_inst / (double)last.counters.block_most_inst,
+                   .busy = counted_busy(&last),
+                   .least_busy = counted_least_busy(&last),
                    .time_ps = (int64_t)sum.time_ps,
                    .last_ps = (int64_t)last.time_ps};
   counted_code_close(lab, &c);

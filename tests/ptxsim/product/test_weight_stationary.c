@@ -10,14 +10,6 @@
 
 static counted_lab lab;
 
-static double busy(const ptxsim_launches *l) { /* the average block's instructions over the busiest one's */
-  return (double)l->counters.inst_executed / l->grid[0] / (double)l->counters.block_most_inst;
-}
-
-static double least_busy(const ptxsim_launches *l) { /* the idlest one's */
-  return (double)l->counters.block_least_inst / (double)l->counters.block_most_inst;
-}
-
 static void check(const char *op, const char *variant, const counted_rows *r, double average, double idlest) {
   ptxsim_launches sum, last;
   counted_code c;
@@ -26,12 +18,13 @@ static void check(const char *op, const char *variant, const counted_rows *r, do
   print_message(
       "  %s\n    %u blocks, busy %.1f %% of the time on average, the idlest %.1f %%; plan %llu launches, %.1f us; then 1 "
       "launch, %.1f us; %llu instructions\n",
-      variant, last.grid[0], 100 * busy(&last), 100 * least_busy(&last), (unsigned long long)sum.n_launches - 1,
+      variant, last.grid[0], 100 * counted_busy(&last), 100 * counted_least_busy(&last), (unsigned long long)sum.n_launches - 1,
       (double)(sum.time_ps - last.time_ps) / 1e6, (double)last.time_ps / 1e6, (unsigned long long)last.counters.inst_executed);
   assert_int_equal(strncmp(last.kernel, "weight_stationary", 17), 0);
-  if (busy(&last) < average) fail_msg("busy %.1f %% of the time, not %.0f %%", 100 * busy(&last), 100 * average);
-  if (least_busy(&last) < idlest)
-    fail_msg("the idlest block is busy %.1f %% of the time, not %.0f %%", 100 * least_busy(&last), 100 * idlest);
+  if (counted_busy(&last) < average)
+    fail_msg("busy %.1f %% of the time, not %.0f %%", 100 * counted_busy(&last), 100 * average);
+  if (counted_least_busy(&last) < idlest)
+    fail_msg("the idlest block is busy %.1f %% of the time, not %.0f %%", 100 * counted_least_busy(&last), 100 * idlest);
   counted_code_close(&lab, &c);
 }
 
