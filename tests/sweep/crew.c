@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
+
 typedef struct board { /* shared */
   _Atomic int n_done;  /* rows of the order that have a result, from its first on */
   int no_compiler;
@@ -91,12 +93,6 @@ static void blame(board *b, int i, int wait_status) {
   atomic_store(&b->n_done, i + 1);
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 typedef struct telling {
   int told;
   int stop; /* somebody said so, or the time is over */
@@ -109,7 +105,7 @@ static void tell(const sweep_crew *crew, board *b, telling *t) {
     if (crew->done && crew->done(crew->user, row_at(crew, t->told), r)) t->stop = 1;
     if (crew->stop_at_first && sweep_state_fails(r->state)) t->stop = 1;
   }
-  if (crew->budget_s > 0 && now() - t->begin > crew->budget_s) t->stop = 1;
+  if (crew->budget_s > 0 && sweep_clock_s() - t->begin > crew->budget_s) t->stop = 1;
 }
 
 /* One child; *next is the first row that has no result when it has ended. */
@@ -142,7 +138,7 @@ static rgt_status one_child(const sweep_crew *crew, board *b, telling *t, int *n
 rgt_status sweep_crew_run(const sweep_crew *crew, sweep_result *results, rgt__error *err) {
   size_t bytes = sizeof(board) + (size_t)crew->n * sizeof(sweep_result);
   board *b = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  telling t = {.begin = now()};
+  telling t = {.begin = sweep_clock_s()};
   rgt_status status = RGT_OK;
   if (b == MAP_FAILED) return rgt__error_set(err, RGT_EIO, "mmap of %zu bytes: %s", bytes, strerror(errno));
   for (int next = 0; status == RGT_OK && next < crew->n && !t.stop;) status = one_child(crew, b, &t, &next, err);

@@ -4,9 +4,9 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "cases.h"
+#include "clock.h"
 #include "ragged.h"
 #include "runtime/base/number.h"
 #include "runtime/callable.h"
@@ -168,14 +168,8 @@ static void ask_simulator(trying *t) {
   }
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 void sweep_try(rgt_ctx *ctx, const sweep_row *row, const sweep_try_options *o, sweep_result *result) {
-  double begin = now();
+  double begin = sweep_clock_s();
   int element = (int)rgt__number_bytes(row->op.dtype), align = row->align_bytes > element ? row->align_bytes : element;
   trying t = {.ctx = ctx, .row = row, .o = o, .r = result};
   rgt__device *device = ctx->device;
@@ -195,5 +189,5 @@ void sweep_try(rgt_ctx *ctx, const sweep_row *row, const sweep_try_options *o, s
   rgt__candidate_free(device, &t.c);
   rgt__candidate_free(device, &t.twin);
   if (result->state == SWEEP_TRYING) result->state = SWEEP_RIGHT;
-  result->seconds = now() - begin;
+  result->seconds = sweep_clock_s() - begin;
 }

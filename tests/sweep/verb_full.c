@@ -2,8 +2,8 @@
  * before is tried again. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "crew.h"
 #include "full_state.h"
 #include "report.h"
@@ -23,12 +23,6 @@ typedef struct sweeping {
   sweep_by_family table[SWEEP_BY_FAMILY_MAX]; /* of this run */
   double begin;
 } sweeping;
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static rgt_status prepare(sweeping *s, rgt__error *err) {
   const char *folder = getenv("RAGTUNE_TEMPLATES");
@@ -81,7 +75,7 @@ static rgt_status try_rows(sweeping *s, rgt__error *err) {
   static sweep_result results[BATCH];
   rgt_status status = RGT_OK;
   while (status == RGT_OK && (n = choose(s, &at, order)) > 0) {
-    double left = s->o->budget_s > 0 ? s->o->budget_s - (now() - s->begin) : 0;
+    double left = s->o->budget_s > 0 ? s->o->budget_s - (sweep_clock_s() - s->begin) : 0;
     if (s->o->budget_s > 0 && left <= 0) break;
     sweep_crew crew = {.rows = &s->rows,
                        .order = order,
@@ -108,7 +102,7 @@ static int print_end(const sweeping *s) {
   sweep_report_families(s->table);
   printf("full shard %d/%d, seed %llu: %d rows, %d tried, %d right, %d failed, %d not tried yet; %.0f s\n", s->o->part,
          s->o->n_parts, (unsigned long long)s->o->seed, s->rows.n, tried, n[SWEEP_RIGHT], failed, s->rows.n - tried,
-         now() - s->begin);
+         sweep_clock_s() - s->begin);
   return failed > 0;
 }
 
@@ -116,7 +110,7 @@ int sweep_verb_full(const sweep_options *o) {
   static sweeping s;
   rgt__error err = {""};
   s.o = o;
-  s.begin = now();
+  s.begin = sweep_clock_s();
   rgt_status status = prepare(&s, &err);
   if (status == RGT_OK) status = try_rows(&s, &err);
   if (status != RGT_OK) printf("%s\n", err.text);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "crew.h"
+#include "factors.h"
 #include "report.h"
 #include "runtime/base/alloc.h"
 #include "verbs.h"
@@ -37,14 +38,13 @@ static int is_of_family(const sweep_row *row, const char *family) {
 
 /* The part's rows, those of one target together. */
 static rgt_status choose(running *w, rgt__error *err) {
-  const char *const targets[] = {"sm_80", "sm_90", "sm_120"};
   w->order = rgt__alloc_zero((size_t)w->rows.n + 1, sizeof *w->order);
   w->results = rgt__alloc_zero((size_t)w->rows.n + 1, sizeof *w->results);
   if (!w->order || !w->results) return rgt__error_nomem(err, (size_t)w->rows.n * sizeof *w->results);
-  for (int t = 0; t < 3; t++)
+  for (int t = 0; t < SWEEP_TARGETS; t++)
     for (int i = 0, nth = 0; i < w->rows.n; i++) {
       const sweep_row *row = &w->rows.row[i];
-      if (strcmp(row->target, targets[t]) || (w->o->target && strcmp(row->target, w->o->target))) continue;
+      if (strcmp(row->target, sweep_target_name(t)) || (w->o->target && strcmp(row->target, w->o->target))) continue;
       if (!is_of_family(row, w->o->family)) continue;
       nth++;
       if (nth % w->o->n_parts == w->o->part - 1 && nth / w->o->n_parts % w->o->share == 0) w->order[w->n++] = i;
